@@ -10,6 +10,8 @@ const HELPER = fileURLToPath(new URL('helper.js', import.meta.url))
 /** Short against a request's time in the service, and long against the cost of a period: about 10 us of wake-ups and signals. */
 const PERIOD_MS = { core: 2, processes: 5 }
 const STOP_GRACE_MS = 500
+/** While idle, V8 polls for its marking threads, which never run on a core where the polling thread has real-time priority. */
+const NODE_FLAGS = ['--single-threaded']
 
 /**
  * Starts the helpers that slow one suspect on this machine, which live no longer than this process.
@@ -52,7 +54,8 @@ function canHavePriority() {
 
 /** @param {string[]} prefix @param {{ pids: number[] | null, period_ms: number }} how */
 function startTaking(prefix, how) {
-  const { say, answer, ...helper } = startHelper([...prefix, process.execPath, HELPER], () => how.pids?.forEach(letGo))
+  const command = [...prefix, process.execPath, ...NODE_FLAGS, HELPER]
+  const { say, answer, ...helper } = startHelper(command, () => how.pids?.forEach(letGo))
   return {
     ...helper,
     begin: (/** @type {number} */ share) => say({ share, ...how }),

@@ -133,6 +133,8 @@ t.test(
     const running = dosing.run([slice('process', 0.9)], 1)
     await until('a stopped process', () => isStopped(pid))
     const [helper] = helpersOf(process.pid)
+    const [, ...flags] = readFileSync(`/proc/${helper}/cmdline`, 'utf8').split('\0')
+    t.ok(flags.includes('--single-threaded'), 'with V8 threads, an idle helper of real-time priority may keep its core')
     process.kill(Number(helper), 'SIGKILL')
     await t.rejects(running, /the process that takes the dose ended \(SIGKILL\)/)
     await until('the process to go on', () => !isStopped(pid))
