@@ -63,9 +63,10 @@ export function proofStep(plan, records, driver, relaxed) {
  * @returns {Step | null}
  */
 export function nextOfProof(plan, records, { seen, load, relaxed }) {
-  const before = records.filter(({ at, cell }) => at.phase !== 'proof' && isSameCell(cell, seen.cell))
-  const waiting = before.findLast(({ limit }) => limit?.resource === 'postgres-commit')
-  const suspects = suspectsOf(plan, seen, waiting)
+  const own = records.filter(({ cell }) => isSameCell(cell, seen.cell))
+  const isAccused = own.some(({ at, limit }) => at.phase !== 'proof' && limit?.resource === 'postgres-commit')
+  // The proof's own trials tell best how often its load has the log flushed.
+  const suspects = suspectsOf(plan, seen, isAccused ? own.at(-1) : undefined)
   // A proof compares the service with at least one other suspect.
   if (suspects.length < 2 || !suspects.some(({ resource }) => resource === 'api-cpu')) return null
   const tried = of(records, 'proof').filter(({ cell }) => [seen.cell, relaxed].some((own) => isSameCell(own, cell)))

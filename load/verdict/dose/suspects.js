@@ -12,7 +12,7 @@ import { sharedCore } from '../ledger.js'
 /**
  * The suspects that can be slowed from this machine, judging by what a trial's probes saw. Pure.
  * @param {Pick<Plan, 'pids' | 'load_hosts'>} plan @param {Pick<TrialRecord, 'target' | 'probes'>} trial
- * @param {Pick<TrialRecord, 'load' | 'probes'>} [waiting] a trial whose limit the commit was, by its counters: without one, it is no suspect
+ * @param {Pick<TrialRecord, 'load' | 'probes'>} [waiting] the last trial of a target whose limit the commit may be, by its counters: without one, it is no suspect
  * @returns {Suspect[]}
  */
 export function suspectsOf({ pids = [], load_hosts = [] }, { target, probes }, waiting) {

@@ -243,6 +243,11 @@ t.test('the commit is dosed only where it was the limit of a trial by its counte
   t.strictSame(one.isDosed ? one : other, { ...commit, isDosed: true, share: 0.1 })
   t.strictSame(one.isDosed ? other : one, { ...commit, isDosed: false, share: 0 })
   t.strictSame(slicesOf({ probes: FLUSHED, limit: 'pool-size' }), [], 'the counters named another')
+  const [search] = searched({ probes: FLUSHED, limit: 'postgres-commit' }).slice(2)
+  const probes = { ...FLUSHED, postgres: { ...FLUSHED.postgres, wal_flushes: 1600 } }
+  const round = { ...search, at: { phase: 'proof', round: 0 }, probes, limit: { resource: 'none-reached' } }
+  const next = proofStep(PLAN, [...searched(), search, round], 'autocannon', null)?.load.slices ?? []
+  t.equal(next.find(({ suspect }) => suspect === 'the commit')?.flush_us, 1250, 'by the last trial of the proof')
   const elsewhere = { ...searched({ probes: FLUSHED, limit: 'postgres-commit' })[2], cell: { POOL_MAX: 80 } }
   const [, ...rest] = searched({ probes: FLUSHED })
   const slices = proofStep(PLAN, [elsewhere, ...rest], 'autocannon', null)?.load.slices ?? []
