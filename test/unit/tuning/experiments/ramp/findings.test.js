@@ -178,6 +178,24 @@ t.test("the lab's own disks are those of a side only where it is here", async (t
   t.notMatch(elsewhere, /disk busy/)
 })
 
+t.test('the report prices a million requests, and says what leaving out an entry did to the others', async (t) => {
+  const entries = ['create', 'estimate'].map((name) => ({ name, method: 'POST', path: '/', body: '', weight: 1 }))
+  const mix = { ...PLAN.mix, entries }
+  const one = { sides: { a: { url: 'http://a/' } }, prices: { a: price(0.36) }, blocks: 2 }
+  const plan = { ...PLAN, ...one, mix, without: [entries[0]], left_out: 'estimate' }
+  const records = runOf(plan, { a: service(100, 20) }, { noise: 0 })
+  const told = records.map((record) => {
+    const { at, traffic } = record
+    const names = at.variant === 'without' ? ['create'] : ['create', 'estimate']
+    const own = { ok: traffic.ok / names.length, latency_ms: { mean: 10 * names.length } }
+    return { ...record, traffic: { ...traffic, by_entry: Object.fromEntries(names.map((name) => [name, own])) } }
+  })
+  const text = (/** @type {any[]} */ some) => markdownOf(rampReport(findingsOf(plan, some)))
+  t.match(text(told), /\| A: http:\/\/a\/ +\| +0\.3600 \| +100 \| +1\.00+ \|/)
+  t.match(text(told), /\| A, 16: create +\| +50 \| +100 \| +2\.00x \| +20\.0 ms \| +10\.0 ms \| +0\.50x \|/)
+  t.match(text(records), /What leaving out estimate did to the others is not known/)
+})
+
 t.test('the published cost, from its inputs: 18.75 %, not 23 %', async (t) => {
   const { cost, notes, sweet_spot, screen } = PUBLISHED
   const { a, b, a_for_one_b, storage_gb, root_gb, per_gb_month } = cost
