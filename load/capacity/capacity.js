@@ -102,7 +102,8 @@ function overloadStep(plan, records) {
   const overloads = own.filter(({ load }) => load.loop === 'open')
   const last = overloads.at(-1)
   const isOver = last && (!isValid(last) || last.traffic.goodput_rps < KEPT_UP_RATIO * Number(last.load.rate_rps))
-  if (plateauOf(own) === 0 || isOver || overloads.length >= MAX_OVERLOADS) return null
+  const hasBegun = of(records, 'search').length > 0
+  if (plateauOf(own) === 0 || isOver || hasBegun || overloads.length >= MAX_OVERLOADS) return null
   const rate_rps = Math.ceil(OVERLOAD * plateauOf(own))
   const about = 'more than it takes, for a better guess'
   const trial = { rate_rps, duration_s: plateauDuration(plan) }
