@@ -55,14 +55,14 @@ export function design(plan, records) {
     if (step) return step
   }
   for (const [i, side] of SIDES.entries()) {
-    const step = proofOf(plan, side, records)
+    const step = proofStep(plan, side, records)
     if (step) return { ...step, left_s: step.left_s + proofsDuration(plan, SIDES.slice(i + 1)) }
   }
   return null
 }
 
 /** The next trial of a side's proof, in a closed loop of as many workers as its best rung had. @param {ComparePlan} plan @param {string} side @param {Records} records */
-function proofOf(plan, side, records) {
+function proofStep(plan, side, records) {
   const rungs = records.filter(({ at, cell }) => at.phase === 'maximum' && cell.side === side).filter(isValid)
   if (!plan.proves || !isOurs(plan, side) || rungs.length === 0) return null
   const seen = rungs.reduce((one, other) => (other.traffic.goodput_rps > one.traffic.goodput_rps ? other : one))
