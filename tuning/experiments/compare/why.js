@@ -33,7 +33,8 @@ export function whyText(differences, sides) {
   const [slower, faster] = maximum.ratio > 1 ? sides : sides.toReversed()
   const [there, ...work] = elsewhereTexts(slower, faster)
   const limit = [...limitText(slower), ...(there ? [there] : [])].join('; ')
-  return `Why ${faster.name} is faster: ${[limit, ...work, ...limitText(faster)].join('. ')}.`
+  const why = ['none', 'undecided'].includes(String(slower.proof?.kind)) ? ' is not proven.' : ':'
+  return `Why ${faster.name} is faster${why} ${[limit, ...work, ...limitText(faster)].join('. ')}.`
 }
 
 /** @param {Side} side */

@@ -153,6 +153,12 @@ const WHYS = [
     'Why B is faster: A is limited by several resources that take turns: slowing core 0 by 10 % costs 5 % [4–6], slowing core 1 by 10 % costs 4 % [3–5]. Nothing that was slowed limits B.',
   ],
   [
+    'not proven if the limit of the slower side is not decided',
+    B_IS_FASTER,
+    [side('A', 'undecided', [one('core 0', 0.3)], 0), SERVICE],
+    'Why B is faster is not proven. The doses do not decide what limits A. B is limited by core 0: slowing it by 10 % costs 9 % [8–10].',
+  ],
+  [
     'nothing was dosed',
     B_IS_FASTER,
     [
