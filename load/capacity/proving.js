@@ -54,7 +54,7 @@ export function proofStep(plan, records, driver, relaxed) {
 /**
  * The next trial of a proof. In each block every suspect is slowed for a second, next to a second without a dose, both in random order.
  * Where the pool is accused, some trials in the middle have a larger one. The proof ends when the limit is decided. Pure.
- * @param {Pick<Plan, 'pids' | 'load_hosts' | 'mix' | 'warmup_s' | 'dose_ratio'>} plan @param {TrialRecord[]} records of the target, and
+ * @param {Pick<Plan, 'pids' | 'mix' | 'warmup_s' | 'dose_ratio'>} plan @param {TrialRecord[]} records of the target, and
  *   of others
  * @param {object} about
  * @param {TrialRecord} about.seen a trial that shows what can be slowed

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import { textOf } from '../system/machine.js'
 import { cpuThrottling } from './quota.js'
@@ -85,9 +86,38 @@ export function statFields(pid) {
 export function familyCpu_s(parent) {
   const own = parent === null ? null : statFields(parent)
   if (!own) return null
-  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
-  const children = pids.map(statFields).filter((fields) => Number(fields?.[1]) === parent)
+  const children = numbersIn(readdirSync('/proc'))
+    .map(statFields)
+    .filter((fields) => Number(fields?.[1]) === parent)
   return children.reduce((sum, fields) => sum + ticksOf(fields ?? [], 13), ticksOf(own, 15)) / TICKS_PER_S
+}
+
+/** A process and all its descendants: workers of a server, backends of Postgres. @param {number} ancestor */
+export function familyOf(ancestor) {
+  const names = namesIn('/proc')
+  const parents = names
+    ? numbersIn(names).map((pid) => [pid, Number(statFields(pid)?.[1])])
+    : parentsIn(spawnSync('ps', ['-axo', 'pid=,ppid='], { encoding: 'utf8' }).stdout ?? '')
+  const family = [ancestor]
+  for (const own of family) family.push(...parents.flatMap(([pid, parent]) => (parent === own ? pid : [])))
+  return family
+}
+
+/** Each process and its parent, as ps lists them where there is no /proc, as on macOS. @param {string} listed */
+export function parentsIn(listed) {
+  return [...listed.matchAll(/(\d+) +(\d+)/g)].map(([, pid, parent]) => [Number(pid), Number(parent)])
+}
+
+/** @param {string[]} names */
+function numbersIn(names) {
+  return names.filter((name) => /^\d+$/.test(name)).map(Number)
+}
+
+/** The name of a program's process; null: it does not run. @param {number} pid */
+export function nameOf(pid) {
+  const name =
+    textOf(`/proc/${pid}/comm`) ?? spawnSync('ps', ['-o', 'ucomm=', '-p', `${pid}`], { encoding: 'utf8' }).stdout
+  return name?.trim() || null
 }
 
 /** CPU seconds of this process's children that have ended. */

@@ -34,16 +34,21 @@ export function effectText({ elasticity, low, high, factor }) {
   return `${percentOf(elasticity)} %${interval}`
 }
 
-/** Which suspects kept their speed, and why. @param {Pick<TrialRecord, 'doses' | 'limit' | 'probes'>[]} records of a search and its proof */
+/** Which suspects kept their speed, and why. @param {Pick<TrialRecord, 'doses' | 'limit' | 'probes' | 'load'>[]} records of a search and its proof */
 export function undosedTexts(records) {
   const waiting = records.findLast(({ limit, probes }) => limit?.resource === COMMIT && probes.postgres.commit_problem)
-  const commit = waiting ? [`Not slowed: the commit, since ${waiting.probes.postgres.commit_problem}.`] : []
   const undosed = records
     .flatMap(({ doses = [] }) => doses)
     .filter(({ share, taken_ratio }) => share > 0 && taken_ratio === 0)
     .map(({ suspect }) => suspect)
-  const stopped = [...new Set(undosed)].map((suspect) => `Not slowed: ${suspect}, whose processes we may not stop.`)
-  return [...stopped, ...commit]
+  const isHidden = records.some(({ doses, probes }) => doses && probes.postgres.commits && !probes.postgres.cores)
+  const reasons = [
+    ...[...new Set(undosed)].map((suspect) => `${suspect}, whose processes we may not stop`),
+    isHidden && 'Postgres, whose processes this machine cannot see',
+    records.some(({ load }) => load.load_hosts) && "the load hosts, since the proof's load comes from this machine",
+    waiting && `the commit, since ${waiting.probes.postgres.commit_problem}`,
+  ]
+  return reasons.filter(Boolean).map((reason) => `Not slowed: ${reason}.`)
 }
 
 /** The elasticities as bars; null: nothing was dosed. @param {Proof} proof @param {string} [of] whose, where there are several @returns {Picture | null} */

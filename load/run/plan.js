@@ -7,8 +7,7 @@ import { DRIVERS } from '../generators/drivers/index.js'
 import { HOSTS_FLAGS, originOf } from '../generators/hosts/flags.js'
 import { createUserMix } from '../generators/mix.js'
 import { MIX_FLAGS, mixOf } from '../generators/mix-flags.js'
-import { statFields } from '../probes/process.js'
-import { textOf } from '../system/machine.js'
+import { familyOf, nameOf } from '../probes/process.js'
 import { sshPlanOf } from '../system/ssh/plan.js'
 
 /**
@@ -171,20 +170,15 @@ function refuseMisfits({ name, loop }, flags, connections, duration_s) {
 /** @param {string} text */
 function runningProcess(text) {
   const pid = /^\d{1,7}$/.test(text) ? Number(text) : 0
-  const name = pid > 0 && !startedUs(pid) ? textOf(`/proc/${pid}/comm`)?.trim() : undefined
-  return name === undefined ? undefined : { pid, name }
-}
-
-/** Whether a process is this one or an ancestor of it, which cannot be stopped for a dose. @param {number} pid */
-function startedUs(pid) {
-  for (let own = process.pid; own > 0; own = Number(statFields(own)?.[1] ?? 0)) if (own === pid) return true
-  return false
+  const name = pid > 0 ? nameOf(pid) : null
+  // A family with this process in it cannot be stopped for a dose.
+  return name === null || familyOf(pid).includes(process.pid) ? undefined : { pid, name }
 }
 
 /** Refuses processes that have ended since they were named, as before a --resume: their id may be another's now. @param {Plan} plan @throws {UsageError} */
 export function refuseEnded({ pids = [] }) {
   for (const { pid, name } of pids) {
-    const now = textOf(`/proc/${pid}/comm`)?.trim() ?? 'none'
+    const now = nameOf(pid) ?? 'none'
     if (now !== name)
       throw new UsageError(`--pid ${pid}: expected the process ${name}, got ${now}: start another run with its new id`)
   }

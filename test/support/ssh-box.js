@@ -102,7 +102,9 @@ async function install() {
 
 /** Of Redline there. @param {Pick<Box, 'processes'>} box */
 export function ourProcesses(box) {
-  return box.processes().filter(({ command }) => /ssh\/agent\.js|api\/server\.js|npm|input-type/.test(command))
+  return box
+    .processes()
+    .filter(({ command }) => /ssh\/agent\.js|api\/server\.js|dose\/helper\.js|npm|input-type/.test(command))
 }
 
 /** @param {Pick<Box, 'name' | 'processes'>} box */

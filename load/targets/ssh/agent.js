@@ -11,7 +11,8 @@ import { plainError } from '../../command/errors.js'
 import { gatherFacts } from '../../probes/facts.js'
 import { every, SAMPLE_MS } from '../../probes/index.js'
 import { watchKernel } from '../../probes/kernel.js'
-import { watchProcess } from '../../probes/process.js'
+import { familyOf, watchProcess } from '../../probes/process.js'
+import { startDoser } from '../../system/dose/doser.js'
 import { describeMachine } from '../../system/machine.js'
 import { nodeOf } from '../../system/node-versions.js'
 import { pinToCores } from '../../system/processes.js'
@@ -19,7 +20,10 @@ import { limitFor } from '../../system/ssh/nofile.js'
 import { parsed } from '../../system/ssh/remote.js'
 import { openLocal } from '../local.js'
 
-/** @import { Target } from '../index.js' */
+/**
+ * @import { Doser } from '../../system/dose/doser.js'
+ * @import { Target } from '../index.js'
+ */
 
 /**
  * The agent runs on the host of the API: it starts the API by the lab's own code, watches its process and the host's kernel, and
@@ -47,6 +51,8 @@ const say = (/** @type {object} */ message) => process.stdout.write(`${JSON.stri
 let opening = null
 /** @type {ReturnType<typeof watch> | null} */
 let watching = null
+/** @type {Doser | null} */
+let doser = null
 let silence = setTimeout(end, SILENCE_MS)
 let ending = false
 
@@ -78,6 +84,14 @@ const COMMANDS = {
     watching = watch(await /** @type {Promise<Target>} */ (opening))
   },
   end: async () => watching?.end(),
+  /** cores: of the API, to be slowed in its place. */
+  async openDoser({ cores }) {
+    const { pid } = await /** @type {Promise<Target>} */ (opening)
+    doser = await startDoser(cores ? { cores } : { pids: familyOf(Number(pid)) })
+  },
+  beginDose: async ({ share }) => doser?.begin(share),
+  endDose: async () => doser?.end(),
+  closeDoser: async () => doser?.close(),
   /** Keeps a file for the API until we end. */
   keep: async ({ name, text }) => fs.writeFileSync(path.join(folder, path.basename(name)), text, { mode: 0o600 }),
   emptyLog: async () => fs.truncateSync(logFile),
@@ -116,6 +130,7 @@ async function end() {
   controller.abort()
   // The kernel kills what is left of the API when we end.
   setTimeout(leave, ENDING_MS)
+  await doser?.close()
   await (await opening?.catch(() => null))?.stop()
   if (opening) sendLog()
   leave()

@@ -4,18 +4,23 @@ import { startDoser } from '../../system/dose/doser.js'
 
 /**
  * @import { Dose, Slice } from '../../report/record.js'
+ * @import { Doser } from '../../system/dose/doser.js'
+ * @import { Host } from '../../system/ssh/host.js'
  * @import { Dosable } from './suspects.js'
  */
 
 /**
- * Starts what slows each suspect, as long as this process lives.
+ * Starts what slows each suspect, here or on the service's host, as long as this process lives.
  * @param {Dosable[]} suspects @param {AbortSignal} signal
  * @returns {Promise<{ run: (slices: Slice[], duration_s: number) => Promise<Dose[]>, close: () => Promise<void> }>} run: divides the
  *   duration into the slices, takes each one's dose, and returns what was really taken
  */
 export async function openDosing(suspects, signal) {
   const dosers = await Promise.all(
-    suspects.map((suspect) => ('database' in suspect ? startCommitDoser(suspect) : startDoser(suspect))),
+    suspects.map((suspect) => {
+      if ('host' in suspect) return startDoserOn(suspect)
+      return 'database' in suspect ? startCommitDoser(suspect) : startDoser(suspect)
+    }),
   )
   const named = new Map(suspects.map(({ name }, i) => [name, dosers[i]]))
 
@@ -26,6 +31,7 @@ export async function openDosing(suspects, signal) {
       const doses = []
       for (const [i, slice] of slices.entries()) {
         const doser = slice.share > 0 ? named.get(slice.suspect) : undefined
+        // Another host has answered when the dose shows in the responses: they take the same way.
         await doser?.begin(slice.share)
         const from_ms = epoch_ms()
         await setTimeout(first_ms + (i + 1) * slice_ms - performance.now(), undefined, { signal })
@@ -36,6 +42,17 @@ export async function openDosing(suspects, signal) {
       return doses
     },
     close: async () => void (await Promise.all(dosers.map(({ close }) => close()))),
+  }
+}
+
+/** @param {{ host: Host, cores?: string }} suspect @returns {Promise<Doser>} */
+async function startDoserOn({ host, cores }) {
+  await host.ask('openDoser', { cores })
+  return {
+    begin: (share) => host.ask('beginDose', { share }),
+    end: () => host.ask('endDose'),
+    // After an abort it cannot be asked, and ends by itself.
+    close: () => host.ask('closeDoser').catch(() => {}),
   }
 }
 

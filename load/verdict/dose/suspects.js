@@ -1,43 +1,45 @@
-import { existsSync, readdirSync } from 'node:fs'
 import { findPostmaster } from '../../probes/postgres.js'
-import { statFields } from '../../probes/process.js'
+import { familyOf } from '../../probes/process.js'
+import { expandCores } from '../../system/machine.js'
 import { sharedCore } from '../ledger.js'
 
 /**
  * @import { Database } from '../../../sql/database.js'
  * @import { Plan, Slice, Suspect, TrialRecord } from '../../report/record.js'
+ * @import { Slowable } from '../../system/dose/doser.js'
+ * @import { Host } from '../../system/ssh/host.js'
  * @import { Target } from '../../targets/index.js'
  */
 
 /**
- * The suspects that can be slowed from this machine, judging by what a trial's probes saw. Pure.
- * @param {Pick<Plan, 'pids' | 'load_hosts'>} plan @param {Pick<TrialRecord, 'target' | 'probes'>} trial
+ * The suspects that can be slowed, judging by what a trial's probes saw: the service also on another host, others on this machine. Pure.
+ * @param {Pick<Plan, 'pids'>} plan @param {Pick<TrialRecord, 'target' | 'probes'>} trial
  * @param {Pick<TrialRecord, 'load' | 'probes'>} [waiting] the last trial of a target whose limit the commit may be, by its counters: without one, it is no suspect
  * @returns {Suspect[]}
  */
-export function suspectsOf({ pids = [], load_hosts = [] }, { target, probes }, waiting) {
+export function suspectsOf({ pids = [] }, { target, probes }, waiting) {
   const shared = sharedCore(probes)
   const { cores: own } = probes.postgres ?? {}
-  const isPinned = target.cores !== null && own !== undefined && target.cores !== own
+  const isPinned =
+    target.kind === 'ssh'
+      ? expandCores(target.cores ?? '').length < Object.keys(probes.kernel.cores ?? {}).length
+      : target.cores !== null && own !== undefined && target.cores !== own
   /** @type {Suspect[]} */
   const suspects = pids.map(({ pid, name }) => {
     const resource = name === 'postgres' ? 'postgres-cpu' : 'api-cpu'
     return { suspect: `process ${pid} (${name})`, resource, pid }
   })
-  if (target.kind === 'local') {
-    const service = isPinned ? { cores: String(target.cores) } : /** @type {const} */ ({ of: 'service' })
-    suspects.push({
-      suspect: isPinned ? `core ${target.cores} (the service)` : 'the service',
-      resource: 'api-cpu',
-      ...service,
-    })
+  if (target.kind !== 'url') {
+    const suspect = isPinned ? `core ${target.cores} (the service)` : 'the service'
+    const cores = isPinned && { cores: String(target.cores) }
+    suspects.push({ suspect, resource: 'api-cpu', of: 'service', ...cores })
   }
-  if (isPinned) {
+  if (isPinned && own !== undefined) {
     const suspect = `core ${own} (Postgres${shared ? ' and the generator' : ''})`
     suspects.push({ suspect, resource: 'postgres-cpu', cores: own })
   }
   if (own !== undefined) suspects.push({ suspect: 'Postgres', resource: 'postgres-cpu', of: 'postgres' })
-  if (load_hosts.length === 0) suspects.push({ suspect: 'the generator', resource: 'generator-cpu', of: 'generator' })
+  suspects.push({ suspect: 'the generator', resource: 'generator-cpu', of: 'generator' })
   const { wal_flushes = 0, commit_problem } = waiting?.probes.postgres ?? {}
   if (waiting && wal_flushes > 0 && !commit_problem) {
     const flush_us = Math.round((waiting.load.duration_s * 1e6) / wal_flushes)
@@ -48,29 +50,22 @@ export function suspectsOf({ pids = [], load_hosts = [] }, { target, probes }, w
 
 /**
  * The cores, processes or database of a trial's suspects.
- * @param {Slice[]} slices @param {{ target: Pick<Target, 'pid'>, generator: { pid: number }, database: Database | null }} parts
+ * @param {Slice[]} slices @param {{ target: Pick<Target, 'pid' | 'host'>, generator: { pid: number }, database: Database | null }} parts
  * @returns {Promise<Dosable[]>}
- * @typedef {{ name: string } & ({ cores: string } | { pids: number[] } | { flush_us: number, database: Database })} Dosable
+ * @typedef {{ name: string } & (Slowable | { host: Host, cores?: string } | { flush_us: number, database: Database })} Dosable host: of
+ *   the service, on whose cores or processes the dose is taken
  */
 export async function suspectsIn(slices, { target, generator, database }) {
   const named = new Map(slices.map((slice) => [slice.suspect, slice]))
   const own = { service: target.pid, generator: generator.pid, postgres: database && (await findPostmaster(database)) }
   return [...named].map(([name, { cores, flush_us, of, pid = of && own[of] }]) => {
     if (flush_us !== undefined && database) return { name, flush_us, database }
+    if (of === 'service' && target.host) return { name, host: target.host, cores }
     if (cores !== undefined) return { name, cores }
     const family = pid ? familyOf(pid) : []
     // Stopping the lab itself, in a family with it, would stop everything for good.
     return { name, pids: family.includes(process.pid) ? [] : family.filter(isOurs) }
   })
-}
-
-/** A process and all its descendants: workers of a server, backends of Postgres. Without /proc, as on macOS, the process alone. @param {number} ancestor */
-function familyOf(ancestor) {
-  const pids = existsSync('/proc/self/stat') ? readdirSync('/proc').filter((name) => /^\d+$/.test(name)) : []
-  const parents = new Map(pids.map((pid) => [Number(pid), Number(statFields(pid)?.[1])]))
-  const family = [ancestor]
-  for (const parent of family) family.push(...[...parents.keys()].filter((pid) => parents.get(pid) === parent))
-  return family
 }
 
 /** Whether we may stop a process. @param {number} pid */

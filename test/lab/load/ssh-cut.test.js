@@ -1,4 +1,4 @@
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
@@ -10,7 +10,27 @@ import { ourProcesses, runSweep, startBox, untilNothingRuns } from '../../suppor
 import { withoutSshd } from '../../support/sshd.js'
 import { until } from '../../support/until.js'
 
-/** @import { Box } from '../../support/ssh-box.js' */
+/**
+ * @import { ChildProcess } from 'node:child_process'
+ * @import { Box } from '../../support/ssh-box.js'
+ */
+
+const urlOf = (/** @type {string} */ file) => new URL(`../../../${file}`, import.meta.url).href
+
+/** A lab that does nothing but slow the service on its host, on its core or as a process. */
+const DOSING = `
+  import { openDatabase } from '${urlOf('sql/database.js')}'
+  import { openHost } from '${urlOf('load/system/ssh/host.js')}'
+  import { openSsh } from '${urlOf('load/targets/ssh.js')}'
+  import { openDosing } from '${urlOf('load/verdict/dose/dosing.js')}'
+  const [, name, config, url, log, onCore] = process.argv
+  const { url: databaseUrl } = await openDatabase(url)
+  const { signal } = new AbortController()
+  const host = await openHost({ host: name, config, port: 3000, address: null }, { signal, note: () => {}, logFile: log })
+  const { cores } = await openSsh({ host, databaseUrl, env: {}, cores: host.cores?.api ?? null, logFile: log })
+  const suspect = { name: 'service', host, cores: onCore ? cores : undefined }
+  const dosing = await openDosing([suspect], signal)
+  await dosing.run([{ suspect: 'service', share: 0.5, isDosed: true }], 600)`
 
 /** By all labs, in whatever schema. */
 const INSERTED = 'SELECT coalesce(sum(n_tup_ins), 0)::int AS inserted FROM pg_stat_user_tables'
@@ -84,6 +104,28 @@ t.test('when the line to the host is cut', { skip: withoutHosts() ?? withoutSshd
       t.strictSame(fs.readdirSync(`${box.folder}/tmp`), [], 'and no folder is left there')
     })
 
+    await t.test(
+      'a lab that slows the service there is killed, or its ssh is: nothing burns or stays stopped',
+      async (t) => {
+        for (const [onCore, kill] of /** @type {[string, (lab: ChildProcess) => void][]} */ ([
+          ['core', (lab) => lab.kill('SIGKILL')],
+          ['', (lab) => lab.kill('SIGKILL')],
+          ['core', (lab) => process.kill(masterOf(lab.pid), 'SIGKILL')],
+        ])) {
+          const argv = [box.user, box.configFile, url, `${folder}/dosing.log`, onCore]
+          const lab = spawn(process.execPath, ['--input-type=module', '-e', DOSING, ...argv], {
+            stdio: ['ignore', 'ignore', 'inherit'],
+          })
+          t.teardown(() => lab.kill('SIGKILL'))
+          const isDosed = onCore ? async () => (await burnt_s(box)) > 1 : () => isApiStopped(box)
+          await until('a dose there', isDosed, 60_000)
+          t.equal(ourProcesses(box).length, 3, 'our agent, the API and the helper')
+          kill(lab)
+          await untilNothingRuns(box)
+        }
+      },
+    )
+
     await t.test('Ctrl-C: the answer so far, and nothing runs there', async (t) => {
       const { lab, out } = await start(t, box, url, 'interrupted')
       lab.child.kill('SIGINT')
@@ -132,6 +174,24 @@ t.test('when the line to the host is cut', { skip: withoutHosts() ?? withoutSshd
 function untilRunning(box, command) {
   const isRunning = () => box.processes().some((one) => command.test(one.command))
   return until(`${command} to run on ${box.name}`, isRunning, 60_000)
+}
+
+/** CPU time of the helper that slows a core there. @param {Box} box */
+async function burnt_s(box) {
+  const fields = await statOf(box, /dose\/helper\.js/)
+  return (Number(fields?.[11]) + Number(fields?.[12])) / 100
+}
+
+/** @param {Box} box */
+async function isApiStopped(box) {
+  return (await statOf(box, /api\/server\.js/))?.[0] === 'T'
+}
+
+/** The fields of /proc/PID/stat from the third on. @param {Box} box @param {RegExp} command */
+async function statOf(box, command) {
+  const pid = box.processes().find((one) => command.test(one.command))?.pid
+  const text = pid ? await box.run(['cat', `/proc/${pid}/stat`]).catch(() => null) : null
+  return text?.replace(/^.*\) /s, '').split(' ')
 }
 
 /** The ssh of a lab that holds the connection. @param {number | undefined} lab */

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
+import { setImmediate } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { statFields } from '../../../load/probes/process.js'
@@ -109,6 +110,33 @@ t.test('a process that must not be stopped gets no dose', { skip: withoutProc },
   const [{ taken_ratio }] = await dosing.run([slice('process', 0.2)], 0.05)
   t.equal(taken_ratio, 0)
 })
+
+t.test(
+  'a dose on another host begins when the host has answered, and the next slice when it has ended there',
+  async (t) => {
+    /** @type {[ask: string, asked_ms: number, answered_ms: number][]} */
+    const heard = []
+    const now_ms = () => performance.timeOrigin + performance.now()
+    const ask = async (/** @type {string} */ name, /** @type {any} */ details) => {
+      const asked_ms = now_ms()
+      await setImmediate()
+      heard.push([name, asked_ms, now_ms()])
+      return name === 'endDose' ? 0.12 : (details ?? null)
+    }
+    const host = /** @type {any} */ ({ ask })
+    const dosing = await openDosing([{ name: 'service', host, cores: '0' }], new AbortController().signal)
+    const [dosed, undosed] = await dosing.run([slice('service', 0.1), slice('service', 0)], 0.2)
+    await dosing.close()
+    t.strictSame(
+      heard.map(([name]) => name),
+      ['openDoser', 'beginDose', 'endDose', 'closeDoser'],
+    )
+    const [, [, , begun_ms], [, ended_ms, over_ms]] = heard
+    t.ok(dosed.from_ms >= begun_ms && dosed.to_ms <= ended_ms, 'all of the slice is dosed')
+    t.ok(undosed.from_ms >= over_ms, 'and nothing of its neighbour')
+    t.strictSame([dosed.taken_ratio, undosed.taken_ratio], [0.12, 0])
+  },
+)
 
 t.test('an interrupted dose ends at once and leaves nothing stopped', { skip: withoutProc }, async (t) => {
   const pid = await waiting(t)

@@ -1,10 +1,13 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import fs from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
+import { nameOf } from '../../../load/probes/process.js'
 import { openDatabase } from '../../../sql/database.js'
 import { rows } from '../../support/database.js'
 import { runHere } from '../../support/in-process.js'
-import { readTrials, temporaryFolder } from '../../support/lab.js'
+import { readRun, readTrials, temporaryFolder } from '../../support/lab.js'
 import { newDatabase } from '../../support/postgres.js'
 import { httpServer } from '../../support/servers.js'
 
@@ -37,6 +40,45 @@ t.test('--url loads what runs already, with what it is told to send, and counts 
   }
   const resumed = await runHere(['sweep', '--resume', out])
   t.match(resumed, { code: 2, stderr: /secrets on its command line were not kept/ })
+})
+
+t.test('a resumed run takes no other process for one that was named, and has ended since', async (t) => {
+  const out = path.join(temporaryFolder(t), 'run')
+  const url = await httpServer(t, async (req, res) => {
+    await req.toArray()
+    res.writeHead(200, { 'Content-Length': 0 }).end()
+  })
+  const child = spawn('sleep', ['600'])
+  t.teardown(() => child.kill('SIGKILL'))
+  await once(child, 'spawn')
+  const argv = ['sweep', '--url', url, '--pid', String(child.pid), '--rates', '50', ...SHORT, '--out', out]
+  t.match(await runHere(argv), { code: 0 })
+  const { plan } = readRun(out)
+  t.strictSame(plan.pids, [{ pid: child.pid, name: 'sleep' }])
+  t.match(await runHere(['sweep', '--resume', out]), { code: 0 }, 'it runs still')
+
+  child.kill('SIGKILL')
+  await once(child, 'exit')
+  const expected = (/** @type {number | undefined} */ pid, /** @type {string} */ got) => {
+    return `redline: --pid ${pid}: expected the process sleep, got ${got}: start another run with its new id\n`
+  }
+  const ended = await runHere(['sweep', '--resume', out])
+  t.strictSame([ended.code, ended.stderr], [2, expected(child.pid, 'none')])
+  // As if the system had given the id to another program.
+  const pids = [{ pid: process.pid, name: 'sleep' }]
+  fs.writeFileSync(`${out}/run.json`, JSON.stringify({ ...readRun(out), plan: { ...plan, pids } }))
+  const other = await runHere(['sweep', '--resume', out])
+  t.strictSame([other.code, other.stderr], [2, expected(process.pid, String(nameOf(process.pid)))])
+})
+
+t.test('--pid takes a running process that is neither the lab nor what started it', async (t) => {
+  const ended = spawn('true')
+  await once(ended, 'exit')
+  for (const pid of [process.pid, process.ppid, Number(ended.pid), 0]) {
+    const { code, stderr } = await runHere(['sweep', '--url', 'http://127.0.0.1:1/', '--pid', String(pid)])
+    t.equal(code, 2)
+    t.match(stderr, `--pid: expected the id of a running process that did not start this one, got "${pid}"`)
+  }
 })
 
 t.test('rows that the database loses are missed; settings come from the environment and are read back', async (t) => {

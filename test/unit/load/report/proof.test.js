@@ -8,6 +8,7 @@ t.test('a report says once which suspects were not slowed, and why', async (t) =
   ]
   const trial = (/** @type {string} */ resource, /** @type {string | null} */ commit_problem = null) => ({
     limit: { resource },
+    load: {},
     probes: { postgres: { commit_problem } },
   })
   const texts = (/** @type {any[]} */ records) => undosedTexts(records)
@@ -22,4 +23,25 @@ t.test('a report says once which suspects were not slowed, and why', async (t) =
   t.strictSame(texts([trial('postgres-commit', problem), trial('postgres-commit', problem), ours]), [
     'Not slowed: the commit, since fsync is off.',
   ])
+})
+
+/** @type {[name: string, postgres: object, load: object, texts: string[]][]} */
+const PLACES = [
+  ['Postgres here', { commits: 100, cores: '1' }, {}, []],
+  ['no Postgres of ours', {}, {}, []],
+  ['Postgres elsewhere', { commits: 100 }, {}, ['Not slowed: Postgres, whose processes this machine cannot see.']],
+  [
+    'load hosts',
+    { commits: 100, cores: '1' },
+    { load_hosts: ['ubuntu@a'] },
+    ["Not slowed: the load hosts, since the proof's load comes from this machine."],
+  ],
+]
+
+t.test('what runs on another machine is not slowed, but for the service', async (t) => {
+  const doses = [{ suspect: 'the service', share: 0.1, taken_ratio: 0.1 }]
+  for (const [name, postgres, load, texts] of PLACES) {
+    const searched = /** @type {any} */ ({ limit: null, load, probes: { postgres } })
+    t.strictSame(undosedTexts([searched, { ...searched, doses }, { ...searched, doses }]), texts, name)
+  }
 })
