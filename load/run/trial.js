@@ -45,10 +45,11 @@ export async function runTrial(setup, plan, signal, onCounts, start = startGener
   /** @type {Awaited<ReturnType<typeof openDosing>> | undefined} */
   let dosing
   try {
-    if (plan.slices) dosing = await openDosing(await suspectsIn(plan.slices, { target, generator, database }), signal)
     if (target.disturb) calm = await target.disturb(generator, at, plan.trial, signal)
     const warmup = plan.warmup_s > 0 ? await orDied(target, generator.run(plan.warmup_s)) : NO_WARMUP
     await setTimeout(leftOver_s(plan, warmup) * 1000, undefined, { signal })
+    // A target that has just started opens its connections, each with a process of Postgres, in the warm-up.
+    if (plan.slices) dosing = await openDosing(await suspectsIn(plan.slices, { target, generator, database }), signal)
     await orDied(target, generator.ready(plan.duration_s))
     const counted = target.writesBeside ? null : database
     const rowsBefore = await orAborted(signal, async () => counted?.countRows())
