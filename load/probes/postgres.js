@@ -34,7 +34,7 @@ const COMMIT_PROBLEM = `
 
 const countersOf = (/** @type {string} */ version) => `
   SELECT (SELECT sum(xact_commit)::float8 FROM pg_stat_database) AS commits,
-    (${WAL_FLUSHES.find(([first]) => Number.parseInt(version) >= Number(first))?.[1]}) AS wal_flushes,
+    (${WAL_FLUSHES.find(([first]) => Number.parseInt(version, 10) >= Number(first))?.[1]}) AS wal_flushes,
     (${COMMIT_PROBLEM}) AS commit_problem,
     (pg_current_wal_lsn() - '0/0')::float8 AS wal_bytes,
     (SELECT count(*)::int FROM pg_stat_activity WHERE backend_type = 'client backend') AS connections,

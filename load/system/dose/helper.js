@@ -56,7 +56,8 @@ function period() {
     signalAll('SIGCONT')
     taken_ms += performance.now() - start_ms
   }
-  rest(start_ms + dose.period_ms - performance.now())
+  // Also after a take that was late: with real-time priority, a helper that never rests would keep its core.
+  rest(dose.period_ms - take_ms)
   setImmediate(period)
 }
 
