@@ -16,12 +16,19 @@ import { startDoser } from '../../system/dose/doser.js'
  *   duration into the slices, takes each one's dose, and returns what was really taken
  */
 export async function openDosing(suspects, signal) {
-  const dosers = await Promise.all(
+  const opened = await Promise.allSettled(
     suspects.map((suspect) => {
       if ('host' in suspect) return startDoserOn(suspect)
       return 'database' in suspect ? startCommitDoser(suspect) : startDoser(suspect)
     }),
   )
+  const dosers = opened.flatMap((one) => (one.status === 'fulfilled' ? one.value : []))
+  const close = async () => void (await Promise.all(dosers.map((doser) => doser.close())))
+  const failed = opened.find((one) => one.status === 'rejected')
+  if (failed) {
+    await close()
+    throw failed.reason
+  }
   const named = new Map(suspects.map(({ name }, i) => [name, dosers[i]]))
 
   return {
@@ -41,7 +48,7 @@ export async function openDosing(suspects, signal) {
       }
       return doses
     },
-    close: async () => void (await Promise.all(dosers.map(({ close }) => close()))),
+    close,
   }
 }
 

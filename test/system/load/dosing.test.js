@@ -138,6 +138,17 @@ t.test(
   },
 )
 
+t.test('where one suspect cannot be slowed, the helpers of the others end', { skip: withoutProc }, async (t) => {
+  const pid = await waiting(t)
+  const host = /** @type {any} */ ({ ask: async () => Promise.reject(new Error('the connection was lost')) })
+  const suspects = [
+    { name: 'process', pids: [pid] },
+    { name: 'service', host },
+  ]
+  await t.rejects(openDosing(suspects, new AbortController().signal), { message: 'the connection was lost' })
+  t.strictSame(helpersOf(process.pid), [])
+})
+
 t.test('an interrupted dose ends at once and leaves nothing stopped', { skip: withoutProc }, async (t) => {
   const pid = await waiting(t)
   const interrupted = new AbortController()
