@@ -108,7 +108,7 @@ function connectionsOf(records) {
 }
 
 /** Pairs of a dosed and an undosed slice. @param {Suspect[]} suspects @param {number} share @param {number} seed @returns {Slice[]} */
-function slicesOf(suspects, share, seed) {
+export function slicesOf(suspects, share, seed) {
   const inOrder = suspects
     .map((suspect, i) => ({ suspect, place: randomAt(seed, 2 * i), isFirst: randomAt(seed, 2 * i + 1) < 0.5 }))
     .sort((a, b) => a.place - b.place)

@@ -10,6 +10,7 @@ import { pinSelf } from '../../load/system/processes.js'
 import { crowd } from '../experiments/faults/neighbours.js'
 import { loadOf } from '../knobs/means.js'
 import { openCell } from '../knobs/open-cell.js'
+import { plantTrigger } from '../knobs/session.js'
 import { evidenceOf } from './evidence.js'
 import { EXERCISES } from './exercises/index.js'
 
@@ -17,6 +18,7 @@ import { EXERCISES } from './exercises/index.js'
  * @import { Experiment } from '../../load/run/experiment.js'
  * @import { Io } from '../../load/run/runner.js'
  * @import { Place } from '../../load/run/site.js'
+ * @import { Plant } from '../experiments/faults/index.js'
  * @import { Target } from '../../load/targets/index.js'
  * @import { Facts, Measurement } from './exercise.js'
  * @import { Cell, NotAppliedCell, Step, TrialRecord } from '../../load/report/record.js'
@@ -84,7 +86,7 @@ export async function measure(asked, round, { exercise: { id }, state: { facts }
  * @param {Cell} cell @param {Place} place @returns {Promise<Target>} @throws {NotApplied}
  */
 async function openExercise(cell, place) {
-  const { UV_THREADPOOL_SIZE: threads, CORES, NEIGHBOURS, NEIGHBOUR_NICE: nice } = cell
+  const { UV_THREADPOOL_SIZE: threads, CORES } = cell
   const env = threads === undefined ? place.env : { ...place.env, UV_THREADPOOL_SIZE: String(threads) }
   const target = await openCell(knobsOf(cell), { ...place, cores: CORES === 'all' ? place.allCores : place.cores, env })
   // Only Linux shows the environment of a process.
@@ -93,8 +95,8 @@ async function openExercise(cell, place) {
     await target.stop()
     throw new NotApplied(`UV_THREADPOOL_SIZE: expected ${threads} in the environment of the process`)
   }
-  if (NEIGHBOURS === undefined) return target
-  const plant = crowd(Number(NEIGHBOURS), { nice: nice === undefined ? null : String(nice) })
+  const plant = plantOf(cell)
+  if (!plant) return target
   const api = { pid: Number(target.pid), cores: place.cores }
   return {
     ...target,
@@ -102,8 +104,25 @@ async function openExercise(cell, place) {
   }
 }
 
+/** What happens around the service during a trial; null: nothing. @param {Cell} cell @returns {Plant | null} */
+function plantOf({ NEIGHBOURS, NEIGHBOUR_NICE: nice, RECOUNTED_ROWS: rows }) {
+  if (rows !== undefined) return ({ databaseUrl }) => plantTrigger(databaseUrl, recountOf(rows), 'redline_recount')
+  return NEIGHBOURS === undefined ? null : crowd(Number(NEIGHBOURS), { nice: nice === undefined ? null : String(nice) })
+}
+
+/** A trigger that counts rows for each insert, of one transaction at a time. @param {string | number} rows */
+function recountOf(rows) {
+  return `CREATE FUNCTION pg_temp.redline_recount() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+      PERFORM pg_advisory_xact_lock(hashtext('redline_recount'));
+      PERFORM sum(i) FROM generate_series(1, ${Number(rows)}) AS i;
+      RETURN NEW;
+    END $$;
+    CREATE TRIGGER redline_recount BEFORE INSERT ON users FOR EACH ROW EXECUTE FUNCTION pg_temp.redline_recount()`
+}
+
 /** The knobs of a cell, which openCell and the generator apply. @param {Cell} cell @returns {Cell} */
-function knobsOf({ UV_THREADPOOL_SIZE, CORES, NEIGHBOURS, NEIGHBOUR_NICE, ...knobs }) {
+function knobsOf({ UV_THREADPOOL_SIZE, CORES, NEIGHBOURS, NEIGHBOUR_NICE, RECOUNTED_ROWS, ...knobs }) {
   return knobs
 }
 

@@ -1,3 +1,5 @@
+import { dosed } from '../../../support/simulated/doses.js'
+
 export const LINUX = { pinned: true, cores: 2, limits: true, vegeta: true }
 export const ONE_CORE = { pinned: false, cores: 1, limits: false, vegeta: false }
 
@@ -46,6 +48,18 @@ function trial({
       runner_up_evidence: [],
     },
   })
+}
+
+/** A minute in which the throughput follows Postgres alone. */
+function dosedTrial() {
+  const slices = ['api-cpu', 'postgres-cpu', 'generator-cpu'].flatMap((resource) =>
+    Array.from({ length: 12 }, (_, i) => {
+      return { suspect: resource, resource, isDosed: i % 2 === 0, share: i % 2 === 0 ? 0.2 : 0 }
+    }),
+  )
+  const { doses, ticks } = dosed(slices, ({ resource }) => (resource === 'postgres-cpu' ? 1 : 0))
+  const made = trial({ goodput: 140, p99: 300 })
+  return { ...made, at: { round: 0 }, doses, traffic: { ...made.traffic, ticks } }
 }
 
 const fail = (/** @type {any} */ made) => trial({ verdict: 'fail', ...made })
@@ -124,5 +138,15 @@ export const MADE = {
     first: { beside: trial({ goodput: 5600 }) },
     solves: { nice: trial({ goodput: 9500 }) },
     fails: { pool: trial({ goodput: 5500 }) },
+  },
+  messenger: {
+    before: { peak: fail({ goodput: 150, p99: 300 }) },
+    first: {
+      'pool x 4': fail({ goodput: 148, p99: 300 }),
+      'once more': fail({ goodput: 151, p99: 300 }),
+      doses: dosedTrial(),
+    },
+    solves: { half: fail({ goodput: 280, p99: 170 }) },
+    fails: { clients: fail({ goodput: 160, p99: 280 }) },
   },
 }

@@ -140,7 +140,7 @@ t.test('--list, --reset, and flags that are wrong', async (t) => {
   t.match(await run('--list'), { stdout: /Files and sockets .* begun \|/ })
   t.match(await run('--reset', '--exercise', '6'), { status: 0, stdout: /Forgotten: files/ })
   for (const [args, message] of /** @type {[string[], RegExp][]} */ ([
-    [['--exercise', '11'], /--exercise: expected a whole number from 1 to 10, got "11"/],
+    [['--exercise', '12'], /--exercise: expected a whole number from 1 to 11, got "12"/],
     [['--list', '--reset'], /--reset: cannot be combined with --list/],
     [['--list', '--exercise', '2'], /--exercise: cannot be combined with --list/],
     [['--hint'], /Unknown option '--hint'/],

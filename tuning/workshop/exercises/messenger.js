@@ -1,0 +1,88 @@
+import { slicesOf } from '../../../load/capacity/proving.js'
+import { proofText, undosedTexts } from '../../../load/report/proof.js'
+import { elasticitiesOf } from '../../../load/verdict/proof.js'
+import { choice, number } from '../answers.js'
+import { closed, guessedNumber, PATIENT, times } from '../kit.js'
+
+/**
+ * @import { Suspect } from '../../../load/report/record.js'
+ * @import { Found, Measurement, Rules } from '../exercise.js'
+ */
+
+/** An insert waits for the one before it, so more connections do nothing, however many cores Postgres has. */
+const RECOUNTED_ROWS = 50_000
+const SERVICE = { ...PATIENT, INSERT_MODE: 'single', POOL_MAX: 4, RECOUNTED_ROWS }
+const CLIENTS = 32
+
+/** By which the pool is enlarged. */
+const FACTOR = 4
+/** Of the time, for which each suspect is stopped. */
+const SHARE = 0.2
+/** The fewest pairs for which an interval is known. */
+const PAIRS = 6
+/** Processes are slowed, not cores: the service may have no core of its own. @type {Suspect[]} */
+const SUSPECTS = [
+  { suspect: 'the service', resource: 'api-cpu', of: 'service' },
+  { suspect: 'Postgres', resource: 'postgres-cpu', of: 'postgres' },
+  { suspect: 'the generator', resource: 'generator-cpu', of: 'generator' },
+]
+
+const GAIN = 1.4
+
+/** What each answer changes. @type {Record<string, { cell?: Measurement['cell'], clients?: number }>} */
+const KNOBS = {
+  prepared: { cell: { INSERT_MODE: 'prepared' } },
+  clients: { clients: 2 * CLIENTS },
+  half: { cell: { RECOUNTED_ROWS: RECOUNTED_ROWS / 2 } },
+}
+
+/** @type {Rules} */
+export const messenger = {
+  constants: { clients: CLIENTS, factor: FACTOR, gain: GAIN },
+  differs: ({ limits }) => !limits,
+  before: () => closed('peak', SERVICE, CLIENTS),
+  predict: {
+    kind: choice,
+    solution: () => 'postgres-cpu',
+    wrong: 'pool-size',
+    compare: (found) => {
+      const pool = Math.log(times(found, `pool x ${FACTOR}`, 'peak')) / Math.log(FACTOR)
+      const [{ resource, elasticity }] = elasticitiesOf([found.trials.doses])
+      const happened = pool > elasticity ? 'pool-size' : resource
+      const text = `It was: ${happened}. The larger pool took ${times(found, `pool x ${FACTOR}`, 'peak').toFixed(2)} x as many.`
+      return { right: found.answers.predict === happened, text }
+    },
+  },
+  first: () => {
+    const rounds = Array.from({ length: PAIRS }, (_, round) => slicesOf(SUSPECTS, SHARE, round)).flat()
+    return [
+      closed(`pool x ${FACTOR}`, { ...SERVICE, POOL_MAX: FACTOR * SERVICE.POOL_MAX }, CLIENTS),
+      // Opens the connections of which the doses stop the other end.
+      closed('once more', SERVICE, CLIENTS),
+      closed('doses', SERVICE, CLIENTS, { slices: rounds, duration_s: rounds.length }),
+    ]
+  },
+  columns: ['goodput/s', 'p50', 'API core', 'pool used', 'waiting', 'statement'],
+  notes: { doses: (trial) => [`${proofText({ elasticities: elasticitiesOf([trial]) })}`, ...undosedTexts([trial])] },
+  turn: { kind: choice, solution: () => 'half', wrong: 'clients' },
+  expect: {
+    kind: number('times', 0.1, 100, { whole: false }),
+    solution: (found) => (2 ** elasticityOf(found)).toFixed(2),
+    compare: (found) => {
+      return guessedNumber(found.answers.expect, times(found, found.answers.turn, 'peak'), [0.75, 1.33], ' x')
+    },
+  },
+  again: ({ answers }) => {
+    const { cell, clients = CLIENTS } = KNOBS[answers.turn]
+    return [closed(answers.turn, { ...SERVICE, ...cell }, clients)]
+  },
+  outcome: (found) => {
+    const gain = times(found, found.answers.turn, 'peak')
+    return { solved: gain >= GAIN, because: `goodput is ${gain.toFixed(2)} x what it was` }
+  },
+}
+
+/** Of the throughput, with respect to Postgres' speed. @param {Found} found */
+function elasticityOf({ trials }) {
+  return elasticitiesOf([trials.doses]).find(({ resource }) => resource === 'postgres-cpu')?.elasticity ?? 1
+}
