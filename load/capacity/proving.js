@@ -76,7 +76,7 @@ export function nextOfProof(plan, records, { seen, load, relaxed }) {
   if (tried.length >= MAX_TRIALS || (!isRelaxed && isDone(valid, round))) return null
   // A small dose that decides nothing is doubled.
   const share = (round < MIN_BLOCKS ? 1 : 2) * (plan.dose_ratio ?? SHARE)
-  const slices = isRelaxed ? undefined : slicesOf(suspects, share, plan.mix.seed + round)
+  const slices = isRelaxed ? undefined : slicesOf(suspects, share, plan.mix.seed, round)
   const duration_s = (slices?.length ?? RELAXED_SLICES) * SLICE_S
   const cell = isRelaxed ? relaxed : seen.cell
   const isWarm = isSameCell(records.at(-1)?.cell ?? null, cell)
@@ -107,10 +107,17 @@ function connectionsOf(records) {
   return best.load.connections
 }
 
-/** Pairs of a dosed and an undosed slice. @param {Suspect[]} suspects @param {number} share @param {number} seed @returns {Slice[]} */
-export function slicesOf(suspects, share, seed) {
+/**
+ * Pairs of a dosed and an undosed slice, in random order. What comes first in one block comes second in the next: the first slice of a
+ * load is not like the others.
+ * @param {Suspect[]} suspects @param {number} share @param {number} seed @param {number} round @returns {Slice[]}
+ */
+export function slicesOf(suspects, share, seed, round) {
   const inOrder = suspects
-    .map((suspect, i) => ({ suspect, place: randomAt(seed, 2 * i), isFirst: randomAt(seed, 2 * i + 1) < 0.5 }))
+    .map((suspect, i) => {
+      const isFirst = randomAt(seed + Math.floor(round / 2), 2 * i + 1) < 0.5
+      return { suspect, place: randomAt(seed + round, 2 * i), isFirst: round % 2 === 0 ? isFirst : !isFirst }
+    })
     .sort((a, b) => a.place - b.place)
   return inOrder.flatMap(({ suspect, isFirst }) => {
     const dosed = { ...suspect, isDosed: true, share }

@@ -19,6 +19,8 @@ const DOWN = 0.7
 const FAR_DOWN = 0.5
 /** A rate with ln(p99 / SLO) below this is far from its limit. */
 const FAR_BELOW = -1
+/** On a noisy machine a search may make this many times its trials, as invalid ones say nothing. */
+const WITH_INVALID = 1.5
 /** The bracket is this much wider if the generator bounds it: a lower bound needs no more, and invalid trials cost time. */
 const CEILING_WIDTHS = 2
 
@@ -48,7 +50,8 @@ export const SEARCH_DEFAULTS = {
  * @typedef {{ rate_rps: number, duration_s: number, purpose: 'bracket' | 'edge' | 'confirm' }} NextTrial
  */
 export function nextTrial(trials, plan) {
-  if (trials.length >= plan.max_trials) return null
+  const valid = trials.filter(({ verdict }) => verdict !== 'invalid')
+  if (valid.length >= plan.max_trials || trials.length >= WITH_INVALID * plan.max_trials) return null
   const levels = levelsOf(trials, plan)
   const bounds = boundsOf(levels)
   const doubtful = doubtfulLevel(levels, plan)

@@ -54,7 +54,7 @@ export const messenger = {
     },
   },
   first: () => {
-    const rounds = Array.from({ length: PAIRS }, (_, round) => slicesOf(SUSPECTS, SHARE, round)).flat()
+    const rounds = Array.from({ length: PAIRS }, (_, round) => slicesOf(SUSPECTS, SHARE, 0, round)).flat()
     return [
       closed(`pool x ${FACTOR}`, { ...SERVICE, POOL_MAX: FACTOR * SERVICE.POOL_MAX }, CLIENTS),
       // Opens the connections of which the doses stop the other end.

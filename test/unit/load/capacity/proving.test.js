@@ -101,6 +101,16 @@ t.test(
   },
 )
 
+t.test('in half of the blocks, each suspect is slowed before its undosed neighbour', async (t) => {
+  const { steps } = proof({ [SERVICE]: 0.3, [OTHERS]: 0.3 }, { noise: 0.1 })
+  const slices = steps.flatMap(({ load }) => load.slices ?? [])
+  for (const name of ALL) {
+    const dosed = slices.flatMap(({ suspect, isDosed }, i) => (suspect === name && isDosed ? i % 2 : []))
+    t.equal(dosed.length, 10)
+    t.equal(dosed.filter((place) => place === 0).length, 5, name)
+  }
+})
+
 t.test('a proof ends with the first block that decides, and doubles a dose that decides nothing', async (t) => {
   const clear = proof({ [SERVICE]: 1, [OTHERS]: 0, Postgres: 0, 'the generator': 0 }).steps
   t.equal(clear.length, 6)

@@ -90,8 +90,10 @@ t.test('nextTrial decides step by step', async (t) => {
   }
 })
 
-t.test('nextTrial gives up after max_trials', async (t) => {
+t.test('nextTrial gives up after max_trials that say something, or half as many more in all', async (t) => {
   t.equal(next('700P 980F', { ...PLAN, max_trials: 2 }), null)
+  t.equal(next('700P 980I', { ...PLAN, max_trials: 2 }), '980 bracket')
+  t.equal(next('700P 980I 980I', { ...PLAN, max_trials: 2 }), null)
 })
 
 t.test('nextTrial: rates are whole numbers from 1, of three digits', async (t) => {

@@ -62,7 +62,7 @@ const CASES = [
     holds: (t, { run, stdout }) => {
       t.match(run.limit, { resource: 'api-cpu', confirmed: null })
       for (const { undosed, elasticity } of run.elasticities) t.ok(undosed && Math.abs(elasticity) < 0.3)
-      t.match(stdout, /not slowing the service costs -?\d+ %/)
+      t.match(stdout, /not\s+slowing\s+the\s+service\s+costs\s+-?\d+\s+%/)
     },
   },
   {
