@@ -1,6 +1,7 @@
 import { connectionsFor } from '../generators/connections.js'
 import { isSameCell, wholePercent } from '../report/format.js'
 import { randomAt } from '../system/random.js'
+import { LEAD_S } from '../verdict/dose/dosing.js'
 import { suspectsOf } from '../verdict/dose/suspects.js'
 import { elasticitiesOf, provenBy } from '../verdict/proof.js'
 import { isValid } from './ladder.js'
@@ -10,7 +11,7 @@ import { of } from './of-records.js'
 
 const SLICE_S = 1
 /** Typical duration of a proof with four suspects, for estimates. */
-export const PROOF_S = 75
+export const PROOF_S = 65
 /** Of the highest rate that was served in the search. */
 const OVERLOAD = 1.25
 /** The fewest pairs for which a 95 % interval by ranks is finite. */
@@ -77,7 +78,7 @@ export function nextOfProof(plan, records, { seen, load, relaxed }) {
   // A small dose that decides nothing is doubled.
   const share = (round < MIN_BLOCKS ? 1 : 2) * (plan.dose_ratio ?? SHARE)
   const slices = isRelaxed ? undefined : slicesOf(suspects, share, plan.mix.seed, round)
-  const duration_s = (slices?.length ?? RELAXED_SLICES) * SLICE_S
+  const duration_s = LEAD_S + (slices?.length ?? RELAXED_SLICES) * SLICE_S
   const cell = isRelaxed ? relaxed : seen.cell
   const isWarm = isSameCell(records.at(-1)?.cell ?? null, cell)
   const warmup_s = isWarm ? plan.warmup_s : Math.max(plan.warmup_s, COLD_WARMUP_S)

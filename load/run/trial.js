@@ -99,11 +99,14 @@ export async function runTrial(setup, plan, signal, onCounts, start = startGener
     return { ...judged, limit: limitOf(judged, slo) }
   } finally {
     probes?.stop()
-    await dosing?.close()
     try {
-      await calm()
+      await dosing?.close()
     } finally {
-      await generator.close()
+      try {
+        await calm()
+      } finally {
+        await generator.close()
+      }
     }
   }
 }

@@ -9,11 +9,14 @@ import { startDoser } from '../../system/dose/doser.js'
  * @import { Dosable } from './suspects.js'
  */
 
+/** The first second of a load is slower and less even than those that follow, so none of its slices begins in it. */
+export const LEAD_S = 1
+
 /**
  * Starts what slows each suspect, here or on the service's host, as long as this process lives.
  * @param {Dosable[]} suspects @param {AbortSignal} signal
  * @returns {Promise<{ run: (slices: Slice[], duration_s: number) => Promise<Dose[]>, close: () => Promise<void> }>} run: divides the
- *   duration into the slices, takes each one's dose, and returns what was really taken
+ *   duration after the lead into the slices, takes each one's dose, and returns what was really taken
  */
 export async function openDosing(suspects, signal) {
   const opened = await Promise.allSettled(
@@ -33,9 +36,10 @@ export async function openDosing(suspects, signal) {
 
   return {
     async run(slices, duration_s) {
-      const first_ms = performance.now()
-      const slice_ms = (duration_s * 1000) / slices.length
+      const first_ms = performance.now() + LEAD_S * 1000
+      const slice_ms = ((duration_s - LEAD_S) * 1000) / slices.length
       const doses = []
+      await setTimeout(first_ms - performance.now(), undefined, { signal })
       for (const [i, slice] of slices.entries()) {
         const doser = slice.share > 0 ? named.get(slice.suspect) : undefined
         // Another host has answered when the dose shows in the responses: they take the same way.

@@ -5,7 +5,7 @@ import t from 'tap'
 import { watchPostgres } from '../../../load/probes/postgres.js'
 import { statFields } from '../../../load/probes/process.js'
 import { countedDoses, pauseOf, startCommitDoser } from '../../../load/system/dose/commit.js'
-import { openDosing } from '../../../load/verdict/dose/dosing.js'
+import { LEAD_S, openDosing } from '../../../load/verdict/dose/dosing.js'
 import { suspectsIn } from '../../../load/verdict/dose/suspects.js'
 import { openDatabase } from '../../../sql/database.js'
 import { rows } from '../../support/database.js'
@@ -105,7 +105,7 @@ t.test('a dose makes every flush late, and ends with nothing left', async (t) =>
 
 t.test('a dose is measured by the flushes that were counted', async (t) => {
   const { dosing } = await dosingOf(t)
-  const doses = await dosing.run([DOSED, UNDOSED], 0.1)
+  const doses = await dosing.run([DOSED, UNDOSED], LEAD_S + 0.1)
   const ratios = (/** @type {typeof doses} */ of) => of.map(({ taken_ratio }) => taken_ratio.toFixed(2))
   t.strictSame(ratios(doses), ['0.50', '0.00'], 'expected, at a flush every 20 ms')
   t.strictSame(ratios(countedDoses(doses, 50, 2)), ['0.33', '0.00'], 'counted, at a flush every 40 ms')

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { statFields } from '../../../load/probes/process.js'
 import { coresOf, expandCores } from '../../../load/system/machine.js'
-import { openDosing } from '../../../load/verdict/dose/dosing.js'
+import { LEAD_S, openDosing } from '../../../load/verdict/dose/dosing.js'
 import { suspectsIn } from '../../../load/verdict/dose/suspects.js'
 import { until } from '../../support/until.js'
 
@@ -55,7 +55,7 @@ t.test(
     )
     t.teardown(dosing.close)
     const slices = [slice('core', 0), slice('core', 0.2), slice('process', 0.2), slice('process', 0)]
-    const doses = await dosing.run(slices, 1.2)
+    const doses = await dosing.run(slices, LEAD_S + 1.2)
     t.strictSame(
       doses.map(({ suspect, share }) => [suspect, share]),
       slices.map(({ suspect, share }) => [suspect, share]),
@@ -107,7 +107,7 @@ t.test(
 t.test('a process that must not be stopped gets no dose', { skip: withoutProc }, async (t) => {
   const dosing = await openDosing([{ name: 'process', pids: [] }], new AbortController().signal)
   t.teardown(dosing.close)
-  const [{ taken_ratio }] = await dosing.run([slice('process', 0.2)], 0.05)
+  const [{ taken_ratio }] = await dosing.run([slice('process', 0.2)], LEAD_S + 0.05)
   t.equal(taken_ratio, 0)
 })
 
@@ -125,7 +125,7 @@ t.test(
     }
     const host = /** @type {any} */ ({ ask })
     const dosing = await openDosing([{ name: 'service', host, cores: '0' }], new AbortController().signal)
-    const [dosed, undosed] = await dosing.run([slice('service', 0.1), slice('service', 0)], 0.2)
+    const [dosed, undosed] = await dosing.run([slice('service', 0.1), slice('service', 0)], LEAD_S + 0.2)
     await dosing.close()
     t.strictSame(
       heard.map(([name]) => name),
@@ -169,7 +169,7 @@ t.test(
     const pid = await waiting(t)
     const dosing = await openDosing([{ name: 'process', pids: [pid] }], new AbortController().signal)
     t.teardown(dosing.close)
-    const running = dosing.run([slice('process', 0.9)], 1)
+    const running = dosing.run([slice('process', 0.9)], LEAD_S + 1)
     await until('a stopped process', () => isStopped(pid))
     const [helper] = helpersOf(process.pid)
     const [, ...flags] = readFileSync(`/proc/${helper}/cmdline`, 'utf8').split('\0')

@@ -1,5 +1,5 @@
 import { isSettled } from '../../../load/capacity/ladder.js'
-import { nextOfProof } from '../../../load/capacity/proving.js'
+import { nextOfProof, PROOF_S } from '../../../load/capacity/proving.js'
 import { DRIVERS } from '../../../load/generators/drivers/index.js'
 import { isSameCell } from '../../../load/report/format.js'
 import { groupBy, oncePerPlan, visitsOf } from '../../stats/design.js'
@@ -32,9 +32,6 @@ const OTHER_WARMUP_S = 0.5
 /** Length of a trial by turns, short enough to keep most of a run that is cut off, and the least rounds in it. */
 const TURNS_S = 15
 const LEAST_ROUNDS = 3
-
-/** Six blocks, in each of which four suspects are slowed; one that decides nothing takes up to ten. */
-const PROOF_S = 55
 
 /** Requests from before the change, which have to end first, as a share of a turn's. */
 const BEFORE_TURN_RATIO = 0.1

@@ -1,5 +1,6 @@
 import { slicesOf } from '../../../load/capacity/proving.js'
 import { proofText, undosedTexts } from '../../../load/report/proof.js'
+import { LEAD_S } from '../../../load/verdict/dose/dosing.js'
 import { elasticitiesOf } from '../../../load/verdict/proof.js'
 import { choice, number } from '../answers.js'
 import { closed, guessedNumber, PATIENT, times } from '../kit.js'
@@ -59,7 +60,7 @@ export const messenger = {
       closed(`pool x ${FACTOR}`, { ...SERVICE, POOL_MAX: FACTOR * SERVICE.POOL_MAX }, CLIENTS),
       // Opens the connections of which the doses stop the other end.
       closed('once more', SERVICE, CLIENTS),
-      closed('doses', SERVICE, CLIENTS, { slices: rounds, duration_s: rounds.length }),
+      closed('doses', SERVICE, CLIENTS, { slices: rounds, duration_s: LEAD_S + rounds.length }),
     ]
   },
   columns: ['goodput/s', 'p50', 'API core', 'pool used', 'waiting', 'statement'],

@@ -174,7 +174,7 @@ t.test('searchProblem says why there is no trustworthy answer', async (t) => {
     ['900P 980F 900P 980F 900I@8 900I@8 900I@8', /^expected a rate .* 3 of 7 were/, 'a rate that cannot be confirmed'],
     ['700P', /not settled after 1 trials: 700\/s passed, none failed$/, 'no upper bound'],
     ['700F', /not settled after 1 trials: none passed, 700\/s failed$/, 'no lower bound'],
-    ['900P 980F 900P 980F', null, 'narrow enough: how sure its edges are is told by the confidence'],
+    ['900P 980F 900P 980F', null, 'narrow enough: the confidence says how certain its edges are'],
     ['900P 980F 900P 980F 900P@8', null, 'an interval'],
     ['900P 980I 980I 980I 900P 900P@8', null, 'at least'],
     ['700F 700F 490F 245F 123F 61F 30F 20F 20F', null, 'less than'],

@@ -34,7 +34,7 @@ t.test('where the core of the service is the limit, the forecast of a stage is w
   t.match(text, /holds for work that the service alone does: not for commit and database, whose removal/)
 })
 
-t.test('a stage that was made slower on purpose is forecast and measured as arithmetic has it', async (t) => {
+t.test('the forecast and the measured gain of a stage that was slowed on purpose agree with arithmetic', async (t) => {
   const plan = { ...PROVED, stages: ['validate'], consumers: ['autocannon'], slow_us: { validate: 20 } }
   const records = runOf({ plan, drift: 0.05 })
   const [{ forecast, measured }] = forecasts(plan, records)
@@ -44,7 +44,7 @@ t.test('a stage that was made slower on purpose is forecast and measured as arit
   t.match(textOf(plan, records), /the service alone does: here for every stage\./)
 })
 
-t.test('a gain that the doses do not forecast is said not to agree', async (t) => {
+t.test('a gain that the doses did not forecast does not agree with the forecast', async (t) => {
   const plan = { ...PROVED, stages: ['log', 'read-and-parse'] }
   const still = runOf({ plan, drift: 0.05 }).map((record) => {
     if (!record.doses) return record
@@ -84,7 +84,7 @@ t.test('the proof comes last, by the cheapest closed loop, unless it is not want
   t.notMatch(textOf(PLAN, runOf()), /Forecast against measured|Proof/)
 })
 
-t.test('the time that a run is said to take includes its proof', async (t) => {
+t.test('the estimated duration of a run includes its proof', async (t) => {
   const plan = { ...planOf({ rounds: 6, blocks: 1, stages: ['log'] }), consumers: ['autocannon'] }
   const records = runOf({ plan })
   const took_s = records.reduce((sum, { load }) => sum + load.warmup_s + load.duration_s + 0.45, 0)

@@ -51,7 +51,7 @@ t.test('a side behind a URL is not dosed, and the report says so once; nor is an
   )
   const minutesOf = (/** @type {any} */ plan) => Number(/about (\d+) min/.exec(String(compare.size?.(plan)))?.[1])
   const theirs = { a: PLAN.sides.a, b: PLAN.sides.b }
-  t.equal(minutesOf(planned({})) - minutesOf(planned({ 'no-proof': true })), 3)
+  t.equal(minutesOf(planned({})) - minutesOf(planned({ 'no-proof': true })), 2)
   t.equal(minutesOf(planned(theirs)), minutesOf(planned({ 'no-proof': true })))
   t.ok(minutesOf(planned({ quick: true })) <= 2)
 })

@@ -168,7 +168,7 @@ t.test("the anchor's limit is proven before the matrix begins, and tells which k
 
   const skipped = tune.analyse(PLAN, WHOLE, {})
   t.notOk(Object.hasOwn(skipped.kept ?? {}, 'elasticities'))
-  t.equal(tune.report(skipped)[1].kind, 'heading', 'nothing is said of a proof that there was not')
+  t.equal(tune.report(skipped)[1].kind, 'heading', 'without a proof, the report does not mention one')
 })
 
 t.test('finalists are searched for once more, and not proven', async (t) => {
