@@ -270,6 +270,7 @@ function openStep(plan, records, at, cell, about, { rate_rps, duration_s }, rest
     ...load,
     fresh_connections,
     unbounded,
+    times_work: true,
     ...(arrivals && { arrivals }),
   })
   return restart ? { ...trial, restart } : trial

@@ -24,13 +24,33 @@ export function searchPlan({ duration_s, precision_ratio = SEARCH_DEFAULTS.preci
   return { ...SEARCH_DEFAULTS, plateau_rps: plateauOf(records), duration_s, precision_ratio, max_duration_s, confirm_s }
 }
 
-/** @param {TrialRecord[]} records @param {Plan} plan */
+/** A core whose time for the same work is further from the usual than this, as a share of it, has another speed. */
+const OTHER_SPEED = 0.1
+
+/**
+ * The time of the fixed piece of work before the trials of a search, and the trials before which the core had another speed than before
+ * most. Null: it was not timed.
+ * @param {TrialRecord[]} records
+ */
+export function speedOf(records) {
+  const timed = of(records, 'search').flatMap((record) => (record.work_ms ? { record, work_ms: record.work_ms } : []))
+  if (timed.length === 0) return null
+  const times_ms = timed.map(({ work_ms }) => work_ms).sort((a, b) => a - b)
+  const usual_ms = times_ms[Math.floor((times_ms.length - 1) / 2)]
+  const others = timed.filter(({ work_ms }) => Math.abs(work_ms / usual_ms - 1) > OTHER_SPEED)
+  const [least_ms, most_ms] = [times_ms[0], times_ms[times_ms.length - 1]]
+  return { usual_ms, least_ms, most_ms, others: others.map(({ record }) => record) }
+}
+
+/** Trials at another speed of the core than most say nothing about the capacity at that speed. @param {TrialRecord[]} records @param {Plan} plan */
 export function trialsOf(records, { slo }) {
+  const others = speedOf(records)?.others ?? []
   return of(records, 'search').map((record) => {
     const { load, outcome } = record
     const [rate_rps, growing] = [Number(load.rate_rps), growingBacklog(record, slo)]
     const kept_rps = growing && (1 - growing.share) * rate_rps
-    return { rate_rps, duration_s: load.duration_s, verdict: outcome.verdict, score: scoreOf(record, slo), kept_rps }
+    const verdict = others.includes(record) ? 'invalid' : outcome.verdict
+    return { rate_rps, duration_s: load.duration_s, verdict, score: scoreOf(record, slo), kept_rps }
   })
 }
 

@@ -8,11 +8,12 @@
 /**
  * The record: what run.json and trials.ndjson contain. Reports, `--resume` and programs of others read it.
  * @typedef {{ run_id: string, trial: number, started_at: string, experiment: string, at: At, cell: any,
- *   settings: Record<string, string | number | null>, load: TrialLoad, traffic: TrialTraffic, probes: Probes, beside?: Beside, doses?: Dose[],
+ *   settings: Record<string, string | number | null>, load: TrialLoad, traffic: TrialTraffic, probes: Probes, beside?: Beside, doses?: Dose[], work_ms?: number,
  *   target: { kind: string, url: string, pid: number | null, cores: string | null }, outcome: Outcome, limit: Limit }} TrialRecord
  *   one line of trials.ndjson; trial: number within the run, from 1; experiment: the verb; at: its place in the design; cell:
  *   settings by name; null where there is one target only; settings: read back from the running process; beside: what else was
- *   done to the target meanwhile; doses: of a proof, in the order in which they were taken
+ *   done to the target meanwhile; doses: of a proof, in the order in which they were taken;
+ *   work_ms: that a fixed piece of work took on the service's cores before the trial
  * @typedef {{ api: ApiProbe, postgres: PostgresProbe, kernel: KernelProbe, here?: KernelProbe, target?: any,
  *   generator: ProcessProbe & { lateness_ms?: Distribution | null, open_files_max?: number, cores?: string } }} Probes what was
  *   observed of each part during the load; a field is missing where it could not be observed; kernel: of the machine on which the
@@ -67,6 +68,7 @@
  * @property {number} [per_worker_rps] client: at most this many requests per second and worker
  * @property {number | null} [nofile] limit of open files of the generator
  * @property {Slice[]} [slices] equal parts of the load, in which suspects are slowed in turns
+ * @property {boolean} [times_work] a fixed piece of work is timed on the service's cores before the load
  * @property {boolean} [checkpoint] a CHECKPOINT is run halfway through the load
  * @property {MixPlan} [mix] the plan's, unless told otherwise
  * @typedef {Omit<StepLoad, 'mix'> & { timeout_s: number, mix: string, seed: number, load_hosts?: string[], local_addresses?: string[] }} TrialLoad

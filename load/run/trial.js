@@ -5,6 +5,7 @@ import { startGenerator } from '../generators/drive.js'
 import { startProbes } from '../probes/index.js'
 import { watchProcess } from '../probes/process.js'
 import { countedDoses } from '../system/dose/commit.js'
+import { timeWork_ms } from '../system/speed.js'
 import { openDosing } from '../verdict/dose/dosing.js'
 import { suspectsIn } from '../verdict/dose/suspects.js'
 import { judge } from '../verdict/judge.js'
@@ -35,6 +36,7 @@ export async function runTrial(setup, plan, signal, onCounts, start = startGener
   const { target, database, slo, runId, experiment, at, cell } = setup
   const started_at = new Date().toISOString()
   await orAborted(signal, async () => database?.reset())
+  const work_ms = plan.times_work ? await orAborted(signal, () => workOn(target)) : null
   // An unknown server may dedicate a process or a thread to each open connection; idle ones would then block it.
   const load = { ...plan, url: target.url, on_demand: target.kind === 'url' }
   const startLoad = target.startLoad ?? start
@@ -92,6 +94,7 @@ export async function runTrial(setup, plan, signal, onCounts, start = startGener
       load: describeLoad(plan),
       traffic: { ...counts, ...traffic },
       probes: found,
+      ...(work_ms !== null && { work_ms }),
       ...(beside && { beside }),
       ...(doses && { doses }),
     }
@@ -129,9 +132,15 @@ export async function checkpointIn(database, delay_s, signal) {
 }
 
 /** @param {TrialPlan} plan */
-function describeLoad({ mix, trial, ssh_config, load_hosts, slices, ...load }) {
+function describeLoad({ mix, trial, ssh_config, load_hosts, slices, times_work, ...load }) {
   const hosts = load_hosts && { load_hosts: load_hosts.map(({ host }) => host) }
   return { ...load, ...hosts, mix: mix.name, seed: mix.seed }
+}
+
+/** The time of a fixed piece of work on the service's cores; null: they are not known. @param {Target} target @returns {Promise<number | null>} ms */
+async function workOn({ kind, host, cores }) {
+  if (host) return host.ask('timeWork', { cores })
+  return kind === 'local' ? timeWork_ms(cores) : null
 }
 
 /**

@@ -16,6 +16,7 @@ import { startDoser } from '../../system/dose/doser.js'
 import { describeMachine } from '../../system/machine.js'
 import { nodeOf } from '../../system/node-versions.js'
 import { pinToCores } from '../../system/processes.js'
+import { timeWork_ms } from '../../system/speed.js'
 import { limitFor } from '../../system/ssh/nofile.js'
 import { parsed } from '../../system/ssh/remote.js'
 import { openLocal } from '../local.js'
@@ -84,6 +85,7 @@ const COMMANDS = {
     watching = watch(await /** @type {Promise<Target>} */ (opening))
   },
   end: async () => watching?.end(),
+  timeWork: ({ cores }) => timeWork_ms(cores),
   /** cores: of the API, to be slowed in its place. */
   async openDoser({ cores }) {
     const { pid } = await /** @type {Promise<Target>} */ (opening)

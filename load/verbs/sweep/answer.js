@@ -1,4 +1,5 @@
 import { isValid } from '../../capacity/ladder.js'
+import { speedOf } from '../../capacity/of-records.js'
 import { count, ratesText, wholePercent } from '../../report/format.js'
 import { sharedCore } from '../../verdict/ledger.js'
 import { median } from '../../verdict/ranks.js'
@@ -12,8 +13,6 @@ import { RESOURCES } from '../../verdict/resources.js'
 
 /** Within this share of the capacity, requests cost about the same at all rates. */
 const NEAR = 0.15
-/** Ratio of the highest cost to the lowest that shows a constant machine speed. */
-const COST_VARIES = 1.25
 
 /** The answer in a sentence or two. @param {SweepFindings} findings */
 export function sweepSentence({ capacity, limit, records }) {
@@ -22,7 +21,13 @@ export function sweepSentence({ capacity, limit, records }) {
 
 /** What was found, with what supports it. @param {SweepFindings} findings @returns {Item[]} */
 export function sweepItems(findings) {
-  const items = [capacityText(findings), costText(findings), sharedCoreText(findings), ...limitItems(findings)]
+  const items = [
+    capacityText(findings),
+    costText(findings),
+    speedText(findings),
+    sharedCoreText(findings),
+    ...limitItems(findings),
+  ]
   return items.flatMap((item) => item || [])
 }
 
@@ -49,8 +54,8 @@ function unjudged(records) {
 }
 
 /**
- * The CPU cost of a request near the capacity. Where the service's core is the limit and the rates of two runs differ as these costs
- * do, the machine's speed differed, not the service. Null: too few trials have the figure.
+ * The CPU cost of a request near the capacity, which depends on the core's speed and on how many requests are in flight. Null: too few
+ * trials have the figure.
  * @param {Pick<SweepFindings, 'capacity' | 'records'>} findings
  */
 export function costNear({ capacity, records }) {
@@ -67,9 +72,20 @@ function costText(findings) {
   const near = costNear(findings)
   if (!near) return null
   const [least, middle, most] = [near.least_us, near.median_us, near.most_us].map((cost_us) => cost_us.toFixed(1))
-  const cost = `A request cost the service ${middle} us of CPU near that rate, ${least} to ${most} us in ${near.trials} trials`
-  const varied = near.most_us > COST_VARIES * near.least_us
-  return varied ? `${cost}: the speed of this machine varied, and rates move with it.` : `${cost}.`
+  return `A request cost the service ${middle} us of CPU near that rate, ${least} to ${most} us in ${near.trials} trials.`
+}
+
+/** @param {SweepFindings} findings */
+function speedText({ records }) {
+  const speed = speedOf(records)
+  if (!speed) return null
+  const [least, middle, most] = [speed.least_ms, speed.usual_ms, speed.most_ms].map((ms) => ms.toFixed(1))
+  const left = speed.others.length
+  const without =
+    left > 0
+      ? ` The capacity is that at the usual speed: ${left} ${left === 1 ? 'trial' : 'trials'} at another did not count.`
+      : ''
+  return `Speed of the service's core: a fixed piece of work took ${middle} ms before the trials, ${least} to ${most} ms.${without}`
 }
 
 /** Above this utilization, the processes on a shared core slow each other down. */

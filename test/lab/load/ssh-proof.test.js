@@ -26,7 +26,7 @@ const proofOnly = /** @satisfies {Experiment<any>} */ ({
     const [seen] = records
     if (seen) return records.length > BLOCKS ? null : nextOfProof(plan, records, { seen, load: LOAD, relaxed: null })
     const at = { phase: 'search', purpose: 'bracket' }
-    return { at, cell: null, left_s: 1, load: { ...LOAD, warmup_s: 0.3, duration_s: 1 } }
+    return { at, cell: null, left_s: 1, load: { ...LOAD, warmup_s: 0.3, duration_s: 1, times_work: true } }
   },
 })
 
@@ -39,7 +39,8 @@ t.test('the proof of a service on another host', { skip: withoutHosts() ?? witho
   await t.test('the service is slowed there, the generator here; the report says what was not slowed', async (t) => {
     const out = `${folder}/run`
     const { stderr } = await runHere([...argv, '--out', out], { verbs: { sweep: proofOnly } })
-    const [, ...proof] = readTrials(out)
+    const [seen, ...proof] = readTrials(out)
+    t.ok(seen.work_ms > 0, 'the speed of its core')
     t.equal(proof.length, BLOCKS, stderr)
     for (const { target, doses } of proof) {
       t.equal(target.kind, 'ssh')

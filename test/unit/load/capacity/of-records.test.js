@@ -1,5 +1,5 @@
 import t from 'tap'
-import { of, plateauOf, searchPlan, thoughtOf, trialsOf } from '../../../../load/capacity/of-records.js'
+import { of, plateauOf, searchPlan, speedOf, thoughtOf, trialsOf } from '../../../../load/capacity/of-records.js'
 import { SEARCH_DEFAULTS } from '../../../../load/capacity/search.js'
 
 const PLAN = /** @type {any} */ ({ duration_s: 3, slo: { p99_ms: 100, success_ratio: 1 } })
@@ -43,6 +43,29 @@ t.test('a backlog that grows tells what the target kept up with', async (t) => {
   const [{ kept_rps, score }] = trialsOf(/** @type {any} */ ([{ ...growing, at: { phase: 'search' } }]), PLAN)
   t.ok(Math.abs(Number(kept_rps) - 940) < 1, `${kept_rps}`)
   t.ok(score > 0, 'and is no pass, though its p99 was')
+})
+
+/** @param {(number | null)[]} times_ms */
+function timed(times_ms) {
+  return times_ms.map((work_ms, i) => ({ ...record('search', 'pass', 800 + i, 800 + i), ...(work_ms && { work_ms }) }))
+}
+
+t.test('trials at another speed of the core than most do not count', async (t) => {
+  const rows = /** @type {[(number | null)[], string, string][]} */ ([
+    [[null, null], 'pass pass', 'no work was timed'],
+    [[5, 5.4, 4.6], 'pass pass pass', 'all within a tenth of the usual'],
+    [[5, 5.6, 5, 4.4], 'pass invalid pass invalid', 'one slower, one faster'],
+    [[null, 5, 9, 5], 'pass pass invalid pass', 'one was not timed'],
+    [[5, 8], 'pass invalid', 'of two, one counts'],
+    [[5, 5, 8, 8, 8], 'invalid invalid pass pass pass', 'the speed changed during the run'],
+  ])
+  for (const [times_ms, verdicts, about] of rows) {
+    const trials = trialsOf(timed(times_ms), PLAN)
+    t.equal(trials.map(({ verdict }) => verdict).join(' '), verdicts, about)
+  }
+  const { usual_ms, least_ms, most_ms, others } = speedOf(timed([5, 9, 4.8, 5.1])) ?? {}
+  t.strictSame([usual_ms, least_ms, most_ms, others?.length], [5, 4.8, 9, 1])
+  t.equal(speedOf([...PLATEAU, ...SEARCH]), null)
 })
 
 t.test('a search plan follows the plan of the run', async (t) => {

@@ -1,0 +1,23 @@
+import { execFile } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+
+const WORK = fileURLToPath(new URL('speed-work.js', import.meta.url))
+const TIMEOUT_MS = 10_000
+
+/**
+ * How long a fixed piece of work takes on the given cores now. A core's speed varies with its clock, with the memory's other users
+ * and with what a host gives to its other guests. The work is a process of its own, so what a service has done before does not matter.
+ * @param {string | null} cores list such as "0" or "1-3"; null: wherever the system puts it
+ * @returns {Promise<number | null>} ms; null: it could not be run
+ */
+export async function timeWork_ms(cores) {
+  const pinned = cores === null ? [] : ['taskset', '-c', cores]
+  const [program, ...args] = [...pinned, process.execPath, WORK]
+  try {
+    const { stdout } = await promisify(execFile)(program, args, { timeout: TIMEOUT_MS })
+    return Number(stdout)
+  } catch {
+    return null
+  }
+}

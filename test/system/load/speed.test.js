@@ -1,0 +1,34 @@
+import t from 'tap'
+import { coresOf, expandCores } from '../../../load/system/machine.js'
+import { timeWork_ms } from '../../../load/system/speed.js'
+import { sweep } from '../../../load/verbs/sweep/sweep.js'
+import { runHere } from '../../support/in-process.js'
+import { readTrials, temporaryFolder } from '../../support/lab.js'
+import { newDatabase } from '../../support/postgres.js'
+
+t.test('a fixed piece of work is timed on a core of our choice, or not at all', async (t) => {
+  const own = coresOf('self')
+  const core = own === null ? null : String(expandCores(own)[0])
+  t.ok(Number(await timeWork_ms(core)) > 0)
+  t.equal(await timeWork_ms('9999'), null, 'there is no such core')
+})
+
+t.test('a trial has the time of the work if its step asks for it', async (t) => {
+  const { url } = await newDatabase(t)
+  const out = `${temporaryFolder(t)}/run`
+  const load = { driver: 'paced', loop: 'open', rate_rps: 50, connections: 10, warmup_s: 0.1, duration_s: 0.3 }
+  /** @type {any} */
+  const twoTrials = {
+    ...sweep,
+    design(/** @type {any} */ _, /** @type {any[]} */ { length }) {
+      const step = { at: { phase: 'search' }, cell: null, left_s: 1, load: { ...load, times_work: length === 0 } }
+      return length < 2 ? step : null
+    },
+  }
+  const { stderr } = await runHere(['sweep', '--database-url', url, '--slo-p99', '5s', '--out', out], {
+    verbs: { sweep: twoTrials },
+  })
+  const [first, second] = readTrials(out)
+  t.ok(first?.work_ms > 0, stderr)
+  t.notOk('work_ms' in second || 'times_work' in first.load)
+})
