@@ -41,7 +41,7 @@ const NOTHING = { settings: [], is_marked: false }
 /** Whether new sessions have this delay: the server reads its settings a moment after it was told to. @param {number} wanted_us */
 async function hasDelay(wanted_us) {
   const [{ setting }] = await rows(server.url, "SELECT current_setting('commit_delay', true) AS setting")
-  return Number.parseInt(setting) === wanted_us
+  return Number.parseInt(setting, 10) === wanted_us
 }
 const begun = () => until('the dose to begin', () => hasDelay(delay_us))
 
