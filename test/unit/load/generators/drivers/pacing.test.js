@@ -23,6 +23,7 @@ const shown = (clock) => ({ ...clock, now: () => START_MS + clock.now() })
  * @param {number} [options.duration_s]
  * @param {number} [options.timeout_s]
  * @param {number} [options.connections]
+ * @param {any[]} [options.slices] of a proof
  * @param {(i: number) => { after_ms?: number, status?: number, error?: string }} [options.answer] without after_ms: never
  * @param {() => number} [options.late_ms] how late timers run
  */
@@ -31,6 +32,7 @@ function startPhase({
   duration_s = 1,
   timeout_s = 10,
   connections: count = 4,
+  slices,
   answer = () => ({ after_ms: 5 }),
   late_ms,
 }) {
@@ -66,7 +68,7 @@ function startPhase({
   const ended = pace(
     connections,
     (connection, i, done) => connection.send(i, done),
-    { rate_rps, timeout_s },
+    { rate_rps, timeout_s, slices },
     {
       duration_s,
       signal: stopping.signal,
@@ -223,6 +225,17 @@ t.test('where every connection is busy requests queue, which is not lateness, an
   t.equal(queued_ms?.max, 1 + 10 * 199 - 5 * 199)
   t.equal(latency_ms?.max, Number(queued_ms?.max) + 10)
   t.strictSame([ok_service_ms?.min, ok_service_ms?.max], [10, 10], 'the service had none of that wait')
+})
+
+t.test('an overload that proves a limit ends with its duration: what waits by then is not sent', async (t) => {
+  const { clock, writes, ended } = startPhase({
+    ...{ rate_rps: 200, duration_s: 1, connections: 1, slices: [] },
+    answer: () => ({ after_ms: 10 }),
+  })
+  clock.runUntil(1020)
+  const { planned, sent, completed } = await ended
+  t.strictSame({ planned, sent, completed }, { planned: 100, sent: 100, completed: 100 })
+  t.equal(writes.at(-1)?.at_ms, 991)
 })
 
 t.test('what waits for longer than the timeout is never sent, and its wait is a latency', async (t) => {
