@@ -21,7 +21,15 @@ export const KEPT_UP_RATIO = 0.95
 export function searchPlan({ duration_s, precision_ratio = SEARCH_DEFAULTS.precision_ratio, sustained_s }, records) {
   const max_duration_s = Math.max(duration_s, SEARCH_DEFAULTS.max_duration_s)
   const confirm_s = sustained_s ?? CONFIRM_TIMES * duration_s
-  return { ...SEARCH_DEFAULTS, plateau_rps: plateauOf(records), duration_s, precision_ratio, max_duration_s, confirm_s }
+  return {
+    ...SEARCH_DEFAULTS,
+    plateau_rps: plateauOf(records),
+    duration_s,
+    precision_ratio,
+    max_duration_s,
+    confirm_s,
+    ...(sustained_s && { sustains: true }),
+  }
 }
 
 /** A core whose time for the same work is further from the usual than this, as a share of it, has another speed. */

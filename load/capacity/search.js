@@ -46,14 +46,18 @@ export const SEARCH_DEFAULTS = {
  * @returns {NextTrial | null} null: done
  * @typedef {{ rate_rps: number, duration_s: number, verdict: 'pass' | 'fail' | 'invalid', score: number, kept_rps?: number | null }} SearchTrial
  *   score: ln(p99 / SLO), see scoreOf; meaningless if invalid; kept_rps: rate that the target kept up with while its backlog grew
- * @typedef {typeof SEARCH_DEFAULTS & { plateau_rps: number }} SearchPlan plateau_rps: goodput of the closed loop, a first guess
+ * @typedef {typeof SEARCH_DEFAULTS & { plateau_rps: number, sustains?: boolean }} SearchPlan plateau_rps: goodput of the closed loop, a
+ *   first guess; sustains: the confirming trial was asked for, so it is made even when the trials have run out
  * @typedef {{ rate_rps: number, duration_s: number, purpose: 'bracket' | 'edge' | 'confirm' }} NextTrial
  */
 export function nextTrial(trials, plan) {
   const valid = trials.filter(({ verdict }) => verdict !== 'invalid')
-  if (valid.length >= plan.max_trials || trials.length >= WITH_INVALID * plan.max_trials) return null
   const levels = levelsOf(trials, plan)
   const bounds = boundsOf(levels)
+  if (trials.length >= WITH_INVALID * plan.max_trials) return null
+  if (valid.length >= plan.max_trials) {
+    return plan.sustains && !valid.some(isLong(plan)) ? confirming(bounds.low, plan) : null
+  }
   const doubtful = doubtfulLevel(levels, plan)
   if (doubtful) return usual(doubtful.rate_rps, 'edge', plan)
 
@@ -65,7 +69,17 @@ export function nextTrial(trials, plan) {
   const [fewest] = undecided.sort((a, b) => a.votes - b.votes)
   if (fewest) return usual(fewest.rate_rps, 'edge', plan)
   if (low && high && isOutOfLine(low, high)) return usual(high.rate_rps, 'edge', plan)
+  return confirming(low, plan)
+}
+
+/** The long trial of a rate that has had none. @param {Level | null} low @param {SearchPlan} plan @returns {NextTrial | null} */
+function confirming(low, plan) {
   return low && !low.confirmed ? { rate_rps: low.rate_rps, duration_s: plan.confirm_s, purpose: 'confirm' } : null
+}
+
+/** @param {SearchPlan} plan @returns {(trial: SearchTrial) => boolean} */
+function isLong({ confirm_s }) {
+  return ({ duration_s }) => duration_s >= confirm_s
 }
 
 /**

@@ -77,6 +77,7 @@ t.test('a search plan follows the plan of the run', async (t) => {
       { ...common, duration_s: 3, confirm_s: 12, precision_ratio: 0.1 },
       'less precise',
     ],
+    [{ ...PLAN, sustained_s: 60 }, { ...common, duration_s: 3, confirm_s: 60, sustains: true }, 'sustained'],
     [{ ...PLAN, duration_s: 20 }, { ...common, duration_s: 20, max_duration_s: 20, confirm_s: 80 }, 'long trials'],
   ]
   for (const [plan, expected, about] of rows) t.strictSame(searchPlan(plan, PLATEAU), expected, about)
