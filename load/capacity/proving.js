@@ -26,9 +26,10 @@ const MAX_TRIALS = MAX_BLOCKS + RELAXED_TRIALS + 3
 const COLD_WARMUP_S = 2
 /** Share of its time that a dose takes from a suspect: small against what the service needs, large against the noise. */
 const SHARE = 0.1
-/** Limits of a service's throughput. Others, such as open files, are limits of its connections, which a closed loop does not test. */
 const OF_THROUGHPUT =
   /^(api-|postgres-(cpu|quota|commit|lock)|pool-|generator-cpu|lock-step|none-reached|machine-noise)/
+/** Whether a proof can test a limit. Others, such as open files, are limits of connections, which its load does not test. @param {string} resource */
+export const limitsThroughput = (resource) => OF_THROUGHPUT.test(resource)
 
 /**
  * The next trial of a search's proof. The load is more than the target can take over a bounded number of connections: all of them are
@@ -136,7 +137,7 @@ export function proven(limit, records) {
   const own = of(records, 'proof').filter(isValid)
   if (own.length === 0) return { limit }
   const elasticities = elasticitiesOf(own)
-  if (!limit || !OF_THROUGHPUT.test(limit.resource) || elasticities.some(({ undosed }) => undosed))
+  if (!limit || !limitsThroughput(limit.resource) || elasticities.some(({ undosed }) => undosed))
     return { limit, elasticities }
   const { kind, suspects } = provenBy(own)
   const wasDosed = elasticities.some(({ resource }) => STANDS_FOR[resource].test(limit.resource))

@@ -9,6 +9,8 @@ const CONFIDENCE = 0.95
 const SETTLE_MS = 100
 /** An undosed pair (an A/A test) is computed as if this share had been taken. */
 const NOMINAL_SHARE = 0.1
+/** A dose of which less than this share was taken says nothing: divided by next to nothing, noise looks like an effect. */
+const LEAST_TAKEN = 0.5
 /** The least elasticity of a limit: half of the throughput that the suspect's lost speed would cost if nothing else took time. */
 const LEAST = 0.5
 /** A resource is full at this share of its own counter. */
@@ -130,7 +132,7 @@ function exceeds(pairs, one, other) {
 function pairsOf(records) {
   return records.flatMap(({ at, doses = [], traffic }) => {
     return doses.flatMap((dose, i) => {
-      if (!dose.isDosed) return []
+      if (!dose.isDosed || dose.taken_ratio < LEAST_TAKEN * dose.share) return []
       const undosed = doses[i % 2 === 0 ? i + 1 : i - 1]
       const change = Math.log(rateIn(traffic.ticks, dose) / rateIn(traffic.ticks, undosed))
       const elasticity = change / Math.log(1 - (dose.share > 0 ? dose.taken_ratio : NOMINAL_SHARE))

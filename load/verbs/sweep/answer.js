@@ -1,5 +1,6 @@
 import { isValid } from '../../capacity/ladder.js'
 import { speedOf } from '../../capacity/of-records.js'
+import { limitsThroughput } from '../../capacity/proving.js'
 import { count, ratesText, wholePercent } from '../../report/format.js'
 import { sharedCore } from '../../verdict/ledger.js'
 import { median } from '../../verdict/ranks.js'
@@ -119,16 +120,17 @@ export function nearCapacity(capacity, records) {
 }
 
 /** @param {SweepFindings} findings @returns {(Item | null)[]} */
-function limitItems({ limit, plan }) {
+function limitItems({ limit, plan, elasticities = [] }) {
   if (!limit) return []
   const { resource, evidence, runner_up, runner_up_evidence, confirmed, kind } = limit
   const [is, change] = RESOURCES[resource] ?? ['unknown', '']
+  const wasTested = limitsThroughput(resource) && elasticities.some(({ undosed }) => !undosed)
   return [
     {
       text: `Limit: ${resource}: ${is}.${kind === 'tie' ? ` The trials named ${runner_up} as often.` : runner_up ? ` Runner-up: ${runner_up}.` : ''}`,
       items: [...evidence, ...runner_up_evidence.map((text) => `${runner_up}: ${text}`)],
     },
-    ...(resource === 'none-reached' ? [] : [CONFIRMED[String(confirmed)], `What to change next: ${change}.`]),
+    ...(resource === 'none-reached' ? [] : [CONFIRMED[wasTested && confirmed === null ? 'undecided' : String(confirmed)], `What to change next: ${change}.`]),
     plan.url && !plan.metrics_url ? FROM_OUTSIDE : null,
   ]
 }
@@ -139,5 +141,6 @@ const FROM_OUTSIDE = 'Seen from outside only: what happens within the service is
 const CONFIRMED = {
   true: 'Confirmed: when it was changed, the throughput changed with it.',
   false: 'Not confirmed: what was relaxed did not let more through.',
+  undecided: 'Not confirmed: the proof could not tell it from the other suspects.',
   null: 'Not confirmed: not relaxed, or not ours to relax.',
 }

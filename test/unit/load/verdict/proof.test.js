@@ -61,6 +61,16 @@ t.test('an elasticity is the slope of ln(throughput) over ln(speed), by the dose
   }
 })
 
+t.test('a pair whose dose was mostly not taken says nothing', async (t) => {
+  const records = recordsWith({ [SERVICE]: 1, [OTHERS]: 0 }, { noise: 0.03 })
+  const before = elasticitiesOf(records)
+  for (const dose of records[0].doses) if (dose.isDosed && dose.suspect === OTHERS) dose.taken_ratio = 0.006
+  const [service, others] = elasticitiesOf(records)
+  t.strictSame(service, before[0])
+  t.equal(others.pairs, 7)
+  t.ok(Number(others.high) < 0.5, `${others.high}: noise over next to nothing would be an effect`)
+})
+
 t.test('intervals of 95 % contain the true elasticity that often, and those of a dose of zero contain 0', async (t) => {
   const truth = { [SERVICE]: 1, [OTHERS]: 0 }
   const RUNS = 200

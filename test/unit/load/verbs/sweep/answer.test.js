@@ -1,0 +1,48 @@
+import t from 'tap'
+import { sweepItems } from '../../../../../load/verbs/sweep/answer.js'
+
+const plan = { slo: { p99_ms: 100, success_ratio: 1 }, url: null }
+const capacity = { low_rps: 1000, high_rps: 1100, trials: 4, confidence: 0.9 }
+
+/** A passing trial of a search. @param {number} cpu_us_per_request @param {number} [work_ms] */
+function record(cpu_us_per_request, work_ms) {
+  return {
+    ...{ at: { phase: 'search' }, cell: null, outcome: { verdict: 'pass' }, traffic: { goodput_rps: 1000 } },
+    load: { rate_rps: 1000, duration_s: 2, warmup_s: 0.5 },
+    probes: { api: { cpu_us_per_request }, kernel: {}, generator: {}, postgres: {} },
+    ...(work_ms && { work_ms }),
+  }
+}
+
+/** @param {object} findings */
+function textsOf(findings) {
+  const items = sweepItems(/** @type {any} */ ({ plan, capacity, limit: null, records: [], ...findings }))
+  return items.map((item) => (typeof item === 'string' ? item : item.text))
+}
+
+t.test('unlike costs of a request are not blamed on the machine: its speed was measured', async (t) => {
+  const records = [record(20, 4), record(30, 4.1), record(40, 4.2)]
+  const [, cost, speed] = textsOf({ records })
+  t.equal(cost, 'A request cost the service 30.0 us of CPU near that rate, 20.0 to 40.0 us in 3 trials.')
+  t.equal(speed, "Speed of the service's core: a fixed piece of work took 4.1 ms before the trials, 4.0 to 4.2 ms.")
+  const other = textsOf({ records: [...records, record(40, 8)] })[2]
+  t.match(other, /4\.0 to 8\.0 ms\. The capacity is that at the usual speed: 1 trial at another did not count\.$/)
+  t.equal(textsOf({ records: [record(20), record(30)] }).length, 2, 'the speed was not measured')
+})
+
+t.test('whether the limit is confirmed, by relaxing or by the proof', async (t) => {
+  const service = { suspect: 'core 0', resource: 'api-cpu', elasticity: 0.6, low: -0.1, high: 1.3, pairs: 6 }
+  const rows = /** @type {[object, RegExp, string][]} */ ([
+    [{ confirmed: true }, /^Confirmed: when it was changed, the throughput changed with it\.$/, 'it moved'],
+    [{ confirmed: false }, /^Not confirmed: what was relaxed did not let more through\.$/, 'it did not'],
+    [{ confirmed: null }, /^Not confirmed: not relaxed/, 'nothing was tried'],
+    [{ confirmed: null, elasticities: [service] }, /the proof could not tell it from the other suspects\.$/, 'undecided'],
+    [{ confirmed: null, elasticities: [{ ...service, undosed: true }] }, /not relaxed/, 'nothing was slowed'],
+    [{ confirmed: null, resource: 'nofile', elasticities: [service] }, /not relaxed/, 'slowing does not test it'],
+  ])
+  for (const [{ elasticities, ...of }, expected, about] of /** @type {any[]} */ (rows)) {
+    const limit = { resource: 'api-cpu', evidence: [], runner_up: null, runner_up_evidence: [], ...of }
+    const texts = textsOf({ limit, elasticities })
+    t.match(texts.find((text) => /onfirmed/.test(text)), expected, about)
+  }
+})
