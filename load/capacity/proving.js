@@ -162,7 +162,8 @@ export function proven(limit, records) {
 function sharesOf(suspects) {
   const sum = suspects.reduce((total, { elasticity }) => total + elasticity, 0)
   return suspects.map(({ suspect, elasticity }) => {
-    return `${suspect} has an elasticity of ${elasticity}, ${wholePercent(elasticity / sum)} of the sum of those that move the throughput`
+    const share = wholePercent(elasticity / sum)
+    return `${suspect} has an elasticity of ${elasticity}${suspects.length > 1 ? `, ${share} of the sum of those that move the throughput` : ''}`
   })
 }
 

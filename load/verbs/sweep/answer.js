@@ -130,7 +130,12 @@ function limitItems({ limit, plan, elasticities = [] }) {
       text: `Limit: ${resource}: ${is}.${kind === 'tie' ? ` The trials named ${runner_up} as often.` : runner_up ? ` Runner-up: ${runner_up}.` : ''}`,
       items: [...evidence, ...runner_up_evidence.map((text) => `${runner_up}: ${text}`)],
     },
-    ...(resource === 'none-reached' ? [] : [CONFIRMED[wasTested && confirmed === null ? 'undecided' : String(confirmed)], `What to change next: ${change}.`]),
+    ...(resource === 'none-reached'
+      ? []
+      : [
+          CONFIRMED[wasTested && confirmed === null ? 'undecided' : String(confirmed)],
+          `What to change next: ${change}.`,
+        ]),
     plan.url && !plan.metrics_url ? FROM_OUTSIDE : null,
   ]
 }
