@@ -6,7 +6,7 @@ import { list, paragraph, table } from '../../load/report/blocks.js'
 import { markdownOf } from '../../load/report/markdown.js'
 import { proofPicture } from '../../load/report/proof.js'
 import { conditionsOf, settingsText } from '../../load/run/conditions.js'
-import { sweepItems, sweepSentence } from '../../load/verbs/sweep/answer.js'
+import { sweepItems } from '../../load/verbs/sweep/answer.js'
 import { proofItems } from '../../load/verbs/sweep/proof.js'
 import { budgetBlocks } from '../experiments/ablate/budget-report.js'
 import { failingBlocks, overheadBlocks, processBlocks, strategyBlocks } from '../experiments/balance/report.js'
@@ -68,14 +68,6 @@ const PAGES = {
   'tuning/README.md': {
     'sweep-batched': SWEEP,
     'sweep-single': SWEEP,
-    'proof-single': {
-      of: [
-        ({ findings }) => [list([sweepSentence(findings), ...proofItems(findings)])],
-        DOSES,
-        EVERY_TRIAL,
-        CONDITIONS,
-      ],
-    },
     faults: { of: ['named', 'answer', CONDITIONS] },
     bench: { of: [FIGURES, CONDITIONS] },
     knobs: { run: 'playbook', of: ['answer', ({ findings }) => [summaryTable(findings.results)], CONDITIONS] },

@@ -1,8 +1,8 @@
 import { list, paragraph, table } from '../../load/report/blocks.js'
-import { milliseconds, NONE, ratesText } from '../../load/report/format.js'
+import { count, milliseconds, NONE, ratesText } from '../../load/report/format.js'
 import { proofPicture, proofText } from '../../load/report/proof.js'
 import { conditionsOf } from '../../load/run/conditions.js'
-import { costNear, nearCapacity } from '../../load/verbs/sweep/answer.js'
+import { costNear } from '../../load/verbs/sweep/answer.js'
 import { sweepPictures } from '../../load/verbs/sweep/pictures.js'
 import { median } from '../../load/verdict/ranks.js'
 import { RESOURCES } from '../../load/verdict/resources.js'
@@ -21,11 +21,15 @@ export function answerBlocks() {
   const head = ['', '`batched`, the default: requests share a statement', '`single`: a statement per request']
   const all = Object.entries(ROWS).map(([name, of]) => [name, of(batched), of(single)])
   const rows = all.filter(([, ...cells]) => cells.some((cell) => cell !== NONE))
+  const proofs = Object.entries({ batched, single }).flatMap(([mode, { findings }]) => {
+    return proofText(findings, `Proof of \`${mode}\``) ?? []
+  })
   const [capacity] = sweepPictures({ ...batched.run, records: batched.records })
   const pictures = [capacity, proofPicture(batched.findings)].flatMap((picture) => picture ?? [])
   return [
     paragraph(sentence),
     table(head, rows, { align: ['l', 'l', 'l'] }),
+    list(proofs),
     ...pictures.map(({ title, about, name }) =>
       paragraph(`![${title}: ${about}](tuning/evidence/${batched.folder}/${name}.svg)`),
     ),
@@ -40,7 +44,6 @@ const ROWS = {
   'CPU of the API for each': costText,
   'the bottleneck': (sweep) => `\`${sweep.run.limit.resource}\`: ${isText(sweep)}`,
   evidence: ({ run }) => run.limit.evidence[0],
-  'what the doses say': ({ findings }) => proofText(findings) ?? NONE,
   'runner-up': ({ run }) => `\`${run.limit.runner_up}\``,
   'what to change next': ({ run }) => RESOURCES[run.limit.resource][1],
   'how sure': ({ run: { capacity } }) => `${capacity.trials} trials, confidence ${capacity.confidence.toFixed(2)} of 1`,
@@ -57,10 +60,13 @@ function costText({ run, records }) {
   return `${costNear({ capacity: run.capacity, records })?.median_us.toFixed(1)} us`
 }
 
-/** The median of the trials that passed at the lower end of the capacity. @param {Evidence} sweep */
+/** The median of the trials that passed at the highest rate within the capacity's lower end. @param {Evidence} sweep */
 function p99AtLower({ run, records }) {
-  const passed = nearCapacity(run.capacity, records).filter(({ outcome, load }) => {
-    return outcome.verdict === 'pass' && load.rate_rps === run.capacity.low_rps
+  const passed = records.filter(({ at, outcome, load }) => {
+    return at.phase === 'search' && outcome.verdict === 'pass' && Number(load.rate_rps) <= run.capacity.low_rps
   })
-  return milliseconds(median(passed.map(({ traffic }) => Number(traffic.latency_ms?.p99))))
+  const rate_rps = Math.max(...passed.map(({ load }) => Number(load.rate_rps)))
+  const own = passed.filter(({ load }) => load.rate_rps === rate_rps)
+  const p99 = milliseconds(median(own.map(({ traffic }) => Number(traffic.latency_ms?.p99))))
+  return rate_rps === run.capacity.low_rps ? p99 : `${p99} at ${count(rate_rps)}/s`
 }

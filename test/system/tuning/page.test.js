@@ -128,7 +128,7 @@ t.test('names from outside stay text, on the page and in the pictures', { skip }
   const [a, b] = ['a', 'b'].map((name) => fixture('tune', `${folder}/${name}`))
   const names = { run: (/** @type {any} */ run) => Object.assign(run, { run_id: HOSTILE }) }
   for (const one of [a, b]) rewrite(one, { ...names, record: (record) => Object.assign(record, { cell: HOSTILE }) })
-  const proof = fixture('proof-single', folder)
+  const proof = fixture('sweep-single', `${folder}/proof`)
   rewrite(proof, {
     run: (run) => Object.assign(run, { run_id: HOSTILE }),
     record: ({ doses = [], load }) => {

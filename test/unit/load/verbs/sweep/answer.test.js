@@ -36,13 +36,21 @@ t.test('whether the limit is confirmed, by relaxing or by the proof', async (t) 
     [{ confirmed: true }, /^Confirmed: when it was changed, the throughput changed with it\.$/, 'it moved'],
     [{ confirmed: false }, /^Not confirmed: what was relaxed did not let more through\.$/, 'it did not'],
     [{ confirmed: null }, /^Not confirmed: not relaxed/, 'nothing was tried'],
-    [{ confirmed: null, elasticities: [service] }, /the proof could not tell it from the other suspects\.$/, 'undecided'],
+    [
+      { confirmed: null, elasticities: [service] },
+      /the proof could not tell it from the other suspects\.$/,
+      'undecided',
+    ],
     [{ confirmed: null, elasticities: [{ ...service, undosed: true }] }, /not relaxed/, 'nothing was slowed'],
     [{ confirmed: null, resource: 'nofile', elasticities: [service] }, /not relaxed/, 'slowing does not test it'],
   ])
   for (const [{ elasticities, ...of }, expected, about] of /** @type {any[]} */ (rows)) {
     const limit = { resource: 'api-cpu', evidence: [], runner_up: null, runner_up_evidence: [], ...of }
     const texts = textsOf({ limit, elasticities })
-    t.match(texts.find((text) => /onfirmed/.test(text)), expected, about)
+    t.match(
+      texts.find((text) => /onfirmed/.test(text)),
+      expected,
+      about,
+    )
   }
 })
