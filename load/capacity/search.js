@@ -21,6 +21,8 @@ const FAR_DOWN = 0.5
 const FAR_BELOW = -1
 /** On a noisy machine a search may make this many times its trials, as invalid ones say nothing. */
 const WITH_INVALID = 1.5
+/** Most sustained trials, if they were asked for, when the others have run out. */
+const SUSTAINED_TRIES = 3
 /** The bracket is this much wider if the generator bounds it: a lower bound needs no more, and invalid trials cost time. */
 const CEILING_WIDTHS = 2
 
@@ -56,7 +58,7 @@ export function nextTrial(trials, plan) {
   const bounds = boundsOf(levels)
   if (trials.length >= WITH_INVALID * plan.max_trials) return null
   if (valid.length >= plan.max_trials) {
-    return plan.sustains && !valid.some(isLong(plan)) ? confirming(bounds.low, plan) : null
+    return plan.sustains && valid.filter(isLong(plan)).length < SUSTAINED_TRIES ? confirming(bounds.low, plan) : null
   }
   const doubtful = doubtfulLevel(levels, plan)
   if (doubtful) return usual(doubtful.rate_rps, 'edge', plan)

@@ -150,19 +150,23 @@ t.test('a rate is placed around what the target kept up with, once its backlog h
   t.ok(Number(nextTrial([pass, { ...fail, kept_rps: 500 }], PLAN)?.rate_rps) > 700, 'never below a rate that passed')
 })
 
-t.test('a sustained trial that was asked for is made once, even when the trials have run out', async (t) => {
-  const plan = { ...PLAN, max_trials: 4, sustains: true }
+t.test('a sustained trial that was asked for is made even when the trials have run out', async (t) => {
+  const plan = { ...PLAN, max_trials: 6, sustains: true }
+  const short = '490P 490P 700P 700P 980F 980F'
   const rows = [
-    ['700P 980F 700P 980F', '700 confirm', 'of the highest rate that passed'],
-    ['700P 980F 700P 980F 700I@8', '700 confirm', 'an invalid one is repeated'],
-    ['700P 980F 700P 980F 700I@8 700I@8', null, 'but not forever'],
-    ['700P 980F 700P 980F 700F@8', null, 'it failed'],
-    ['700F 490F 700F 490F', null, 'none passed'],
+    [short, '700 confirm', 'of the highest rate that passed'],
+    [`${short} 700P@8`, null, 'it passed'],
+    [`${short} 700I@8`, '700 confirm', 'it was invalid'],
+    [`${short} 700F@8`, '700 confirm', 'it may have been a stall'],
+    [`${short} 700F 700F@8 700F@8`, null, 'nine trials are all, whatever they were'],
+    [`490P 700P 980F 980F 980F 700F@8 700F@8`, '490 confirm', 'of the next rate below, if it fails again'],
+    [`490P 700P 980F 980F 980F 700F@8 700F@8 490F@8`, null, 'three have failed'],
+    ['700F 490F 700F 490F 700F 490F', null, 'no rate passed'],
   ]
   for (const [text, expected, about] of /** @type {[string, string | null, string][]} */ (rows)) {
     t.equal(next(text, plan), expected, about)
   }
-  t.equal(next('700P 980F 700P 980F', { ...PLAN, max_trials: 4 }), null, 'it was not asked for')
+  t.equal(next(short, { ...PLAN, max_trials: 6 }), null, 'it was not asked for')
 })
 
 t.test('the interval is as wide as nine tenths of confidence ask for', async (t) => {
