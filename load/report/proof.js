@@ -36,12 +36,12 @@ export function effectText({ elasticity, low, high, factor }) {
 
 /** Which suspects kept their speed, and why. @param {Pick<TrialRecord, 'doses' | 'limit' | 'probes' | 'load'>[]} records of a search and its proof */
 export function undosedTexts(records) {
-  const waiting = records.findLast(({ limit, probes }) => limit?.resource === COMMIT && probes.postgres.commit_problem)
+  const waiting = records.findLast(({ limit, probes }) => limit?.resource === COMMIT && probes.postgres?.commit_problem)
   const undosed = records
     .flatMap(({ doses = [] }) => doses)
     .filter(({ share, taken_ratio }) => share > 0 && taken_ratio === 0)
     .map(({ suspect }) => suspect)
-  const isHidden = records.some(({ doses, probes }) => doses && probes.postgres.commits && !probes.postgres.cores)
+  const isHidden = records.some(({ doses, probes }) => doses && probes.postgres?.commits && !probes.postgres.cores)
   const reasons = [
     ...[...new Set(undosed)].map((suspect) => `${suspect}, whose processes we may not stop`),
     isHidden && 'Postgres, whose processes this machine cannot see',
