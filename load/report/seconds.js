@@ -17,6 +17,8 @@ const WIDE_RATIO = 100
  * @param {TrialRecord[]} records @returns {Picture | null} null: no trial has seconds
  */
 export function secondsPicture(records) {
+  // A load in which suspects were slowed has neither passed nor failed.
+  const judged = records.filter(({ doses }) => !doses)
   /** @type {(name: string, style: number) => Series} */
   const lineOf = (name, style) => ({ name, points: [], as: 'line', style })
   const asked = lineOf('offered', 5)
@@ -24,7 +26,7 @@ export function secondsPicture(records) {
     Object.entries(VERDICTS).map(([verdict, { name, style }]) => [verdict, lineOf(name, style)]),
   )
   let at_s = 0
-  for (const { load, traffic, outcome } of records) {
+  for (const { load, traffic, outcome } of judged) {
     const end_s = at_s + load.duration_s
     const { points } = lines[outcome.verdict]
     for (const [i, { length_s, rate_rps }] of secondsOf({ load, traffic }).entries()) {
@@ -48,7 +50,7 @@ export function secondsPicture(records) {
       series: asked.points.length > 0 ? [asked, ...series] : series,
     },
   )
-  return { ...picture, table: tableOf(records) }
+  return { ...picture, table: tableOf(judged) }
 }
 
 /** Successes per second, without what was answered after the end of the load. @param {Pick<TrialRecord, 'load' | 'traffic'>} record */

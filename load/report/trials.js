@@ -47,7 +47,8 @@ function tableOf(columns, records) {
 }
 
 /** @param {TrialRecord} record */
-function outcomeText({ outcome: { verdict, blame }, limit }) {
+function outcomeText({ outcome: { verdict, blame }, limit, doses }) {
+  if (doses && verdict === 'pass') return 'dosed'
   const why = verdict === 'fail' ? limit?.resource : blame
   return why ? `${verdict}: ${why}` : verdict
 }

@@ -16,7 +16,7 @@ const KNEE_RATIO = 0.95
 
 /** The pictures of a sweep: achieved against offered, latency and resources against load. @param {SweepFindings} findings @returns {Picture[]} */
 export function sweepPictures(findings) {
-  const own = findings.records.filter(({ cell }) => cell === null)
+  const own = findings.records.filter(({ cell, doses }) => cell === null && !doses)
   const valid = own.filter(({ outcome }) => outcome.verdict !== 'invalid')
   const open = valid.filter(({ load }) => load.rate_rps !== null)
   if (open.length > 0) {

@@ -1,0 +1,19 @@
+import t from 'tap'
+import { secondsPicture } from '../../../../../load/report/seconds.js'
+import { trialTable } from '../../../../../load/report/trials.js'
+import { sweepPictures } from '../../../../../load/verbs/sweep/pictures.js'
+import { evidence } from '../../../../../tuning/pages/evidence.js'
+
+t.test('trials in which suspects were slowed have neither passed nor failed', async (t) => {
+  const { run, records } = evidence('sweep-batched')
+  const dosed = records.filter(({ doses }) => doses)
+  t.ok(dosed.length >= 6)
+  const [capacity] = sweepPictures(/** @type {any} */ ({ ...run, records }))
+  const { series } = /** @type {{ series: { points: [number, number][] }[] }} */ (capacity.form)
+  const rates = series.flatMap(({ points }) => points.map(([rate_rps]) => rate_rps))
+  t.ok(rates.includes(Number(run.capacity.low_rps)))
+  t.notOk(rates.includes(Number(dosed[0].load.rate_rps)), 'not drawn among the outcomes')
+  const { rows } = /** @type {any} */ (trialTable(records))
+  t.equal(rows.filter((/** @type {string[]} */ row) => row.at(-1) === 'dosed').length, dosed.length)
+  t.equal(secondsPicture(records)?.table?.rows.length, records.length - dosed.length)
+})
