@@ -10,6 +10,9 @@ import { of } from './of-records.js'
 /** @import { Cell, Elasticity, Limit, Plan, Slice, Step, Suspect, TrialRecord } from '../report/record.js' */
 
 const SLICE_S = 1
+/** A slice lasts longer where it would have fewer requests than this: one more or less would be a large change. */
+const SLICE_REQUESTS = 40
+const MAX_SLICE_S = 2.5
 /** Typical duration of a proof with four suspects, for estimates. */
 export const PROOF_S = 65
 /** Of the highest rate that was served in the search. */
@@ -54,7 +57,7 @@ export function proofStep(plan, records, driver, relaxed) {
 }
 
 /**
- * The next trial of a proof. In each block every suspect is slowed for a second, next to a second without a dose, both in random order.
+ * The next trial of a proof. In each block every suspect is slowed for a slice of a second or more, next to one without a dose, both in random order.
  * Where the pool is accused, some trials in the middle have a larger one. The proof ends when the limit is decided. Pure.
  * @param {Pick<Plan, 'pids' | 'mix' | 'warmup_s' | 'dose_ratio'>} plan @param {TrialRecord[]} records of the target, and
  *   of others
@@ -79,7 +82,7 @@ export function nextOfProof(plan, records, { seen, load, relaxed }) {
   // A small dose that decides nothing is doubled.
   const share = (round < MIN_BLOCKS ? 1 : 2) * (plan.dose_ratio ?? SHARE)
   const slices = isRelaxed ? undefined : slicesOf(suspects, share, plan.mix.seed, round)
-  const duration_s = LEAD_S + (slices?.length ?? RELAXED_SLICES) * SLICE_S
+  const duration_s = LEAD_S + (slices?.length ?? RELAXED_SLICES) * sliceDuration_s(own)
   const cell = isRelaxed ? relaxed : seen.cell
   const isWarm = isSameCell(records.at(-1)?.cell ?? null, cell)
   const warmup_s = isWarm ? plan.warmup_s : Math.max(plan.warmup_s, COLD_WARMUP_S)
@@ -90,6 +93,12 @@ export function nextOfProof(plan, records, { seen, load, relaxed }) {
     about: 'which suspect moves the throughput? Each is slowed in turn',
     load: { ...(isRelaxed ? doubled(load) : load), slices, warmup_s, duration_s },
   }
+}
+
+/** @param {TrialRecord[]} records of the target */
+function sliceDuration_s(records) {
+  const most_rps = Math.max(...records.flatMap(({ at, traffic }) => (at.phase === 'proof' ? [] : traffic.achieved_rps)))
+  return Math.min(MAX_SLICE_S, Math.max(SLICE_S, SLICE_REQUESTS / most_rps))
 }
 
 /** A pool four times as large has an elasticity of 0.5 if it doubles the throughput: that much must be offered. @template {{ rate_rps: number | null, connections: number }} L @param {L} load @returns {L} */

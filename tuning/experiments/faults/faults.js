@@ -30,7 +30,7 @@ const QUICK = { duration: 1000 }
 const PROXY = fileURLToPath(new URL('proxy.js', import.meta.url))
 const STOP_GRACE_MS = 500
 const NAMES = Object.keys(FAULTS)
-const SINGLE = NAMES.filter((name) => FAULTS[name].alike === undefined)
+const EASY = NAMES.filter((name) => !FAULTS[name].hard)
 const SLO = { p99_ms: 100, success_ratio: 1 }
 const TIMEOUT_S = 2
 const WARMUP_S = 1
@@ -49,7 +49,8 @@ export const faults = {
     quick: { value: '', about: 'trials of 1s' },
     proof: {
       value: '',
-      about: 'prove each limit of the throughput by dose, too, also of pairs (one to two minutes each)',
+      about:
+        'prove each limit of the throughput by dose, too, and plant faults that only a proof can name (one to two minutes each)',
     },
     only: { value: 'A,B,C', about: 'some of them', ...someOf(NAMES) },
     seed: seedFlag(`of the users (default ${DEFAULTS.seed})`),
@@ -79,7 +80,7 @@ export const faults = {
 
 /** @param {Record<string, any>} flags @returns {FaultsPlan} */
 function planOf(flags) {
-  const usual = { ...DEFAULTS, ...(flags.quick && QUICK), only: flags.proof ? NAMES : SINGLE }
+  const usual = { ...DEFAULTS, ...(flags.quick && QUICK), only: flags.proof ? NAMES : EASY }
   const { repeats, duration: duration_ms, seed, only } = { ...usual, ...flags }
   const ssh = sshPlanOf(flags)
   const plan = { ...localPlan({ seed, duration_s: duration_ms / 1000, timeout_s: TIMEOUT_S }), ssh }
@@ -124,12 +125,17 @@ function design(plan, records) {
       driver: 'autocannon',
       loop: /** @type {const} */ ('closed'),
       rate_rps: null,
-      connections: load.connections,
+      connections: Math.min(load.connections, mostInTime(planted)),
     }
     const proof = nextOfProof(plan, own, { seen: planted, load: closed, relaxed })
     if (proof) return { ...proof, at: { ...proof.at, block } }
   }
   return null
+}
+
+/** By Little's law, the most connections of a closed loop that are answered within half of the timeout. @param {TrialRecord} trial */
+function mostInTime({ traffic }) {
+  return Math.max(1, Math.floor((traffic.achieved_rps * TIMEOUT_S) / 2))
 }
 
 /** The API with a cell's fault around it. @param {Cell | null} cell @param {Place} place @returns {Promise<Target>} */

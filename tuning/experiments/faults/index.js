@@ -10,11 +10,11 @@ import { quotaProblem, throttleApi, throttlePostgres } from './quota.js'
  * given with each, the service meets its SLO with ease while nothing is planted.
  * @typedef {{ resource: string, about: string, settings?: Record<string, string>, nodeFlags?: string[], preload?: string,
  *   nofile?: number, load?: FaultyLoad, namespace?: boolean, plant?: Plant, proxy?: string, problem?: () => string | null,
- *   here?: boolean, dosed?: boolean, alike?: string | null }} Fault resource: that the diagnosis has to name; settings, nodeFlags, preload (in preload.js) and nofile: of the
+ *   here?: boolean, dosed?: boolean, hard?: boolean, alike?: string }} Fault resource: that the diagnosis has to name; settings, nodeFlags, preload (in preload.js) and nofile: of the
  *   API; load: what differs from 1,000/s over 64 connections; namespace: API, Postgres and lab run in a network namespace of their
  *   own; proxy: in front of the API, in proxy.js; problem: why this machine cannot make it; here: it can be made, or seen, only
  *   where the API runs on this machine; dosed: a proof by dose has to end in the same name, since its limit is one of the throughput;
- *   alike: of a pair, which only a proof can tell apart: a resource that is as good an answer; null: the other one costs half as much
+ *   hard: planted only where a proof is made, since counters alone may be wrong; alike: a resource that is as good an answer
  * @typedef {Partial<Pick<StepLoad, 'rate_rps' | 'connections' | 'connections_needed' | 'fresh_connections' | 'nofile'>>} FaultyLoad
  *   nofile: of the generator
  * @typedef {(place: { databaseUrl: string, api: Process, generator: Process }) => Promise<() => Promise<void>>} Plant makes the
@@ -23,12 +23,12 @@ import { quotaProblem, throttleApi, throttlePostgres } from './quota.js'
  */
 
 /** V8 reports neither incremental marking nor the work of its helper threads; here it stops the program and marks at once. */
-const SMALL_HEAP = ['--max-old-space-size=160', '--max-semi-space-size=1', '--no-incremental-marking']
+const SMALL_HEAP = ['--max-old-space-size=192', '--max-semi-space-size=4', '--no-incremental-marking']
 
 /** Work in the API and in Postgres, which overlap. @param {string} preload @returns {Omit<Fault, 'resource' | 'about'>} */
 const pair = (preload) => ({
   dosed: true,
-  alike: null,
+  hard: true,
   settings: { INSERT_MODE: 'prepared' },
   preload,
   load: { rate_rps: 2000 },
@@ -215,6 +215,29 @@ export const FAULTS = {
     about: 'each POST burns 1 ms of the API core, and each row as much of that of Postgres',
     ...pair('spin'),
     alike: 'postgres-cpu',
+  },
+  'service-near-postgres': {
+    resource: 'api-cpu',
+    about: 'each POST burns 1.25 ms of the API core, and each row 1 ms of that of Postgres',
+    ...pair('spin-quarter-more'),
+    alike: 'postgres-cpu',
+  },
+  'crowded-handler': {
+    resource: 'api-cpu',
+    about: 'each POST burns 2 ms of the API core, but only while more than 8 are in flight',
+    dosed: true,
+    hard: true,
+    preload: 'crowded',
+    load: { rate_rps: 4000 },
+  },
+  'short-lock': {
+    resource: 'postgres-lock',
+    about: 'each statement holds the same lock for 2 ms, which shows only where statements meet',
+    dosed: true,
+    hard: true,
+    settings: { INSERT_MODE: 'prepared' },
+    load: { rate_rps: 2000 },
+    plant: trigger('short-lock.sql'),
   },
   none: {
     resource: 'none-reached',

@@ -3,11 +3,15 @@ import { subscribe } from 'node:diagnostics_channel'
 import { syncBuiltinESMExports } from 'node:module'
 import pg from 'pg'
 
+/** @import { ServerResponse } from 'node:http' */
+
 /** Preload of the API: a fault in its process, named by the URL's query, `preload.js?spin`. @type {Record<string, () => void>} */
 const FAULTS = {
   spin: spin(1),
   'spin-half': spin(0.5),
+  'spin-quarter-more': spin(1.25),
   'spin-2ms': spin(2),
+  crowded: spin(2, 8),
 
   /** The mistake of calling scryptSync: passwords are hashed on the event loop. */
   'sync-scrypt'() {
@@ -28,7 +32,7 @@ const FAULTS = {
     const HELD_OBJECTS = 1_300_000
     const OBJECTS_PER_REQUEST = 2500
     // The objects of this many requests exceed the young generation.
-    const LIVING_REQUESTS = 40
+    const LIVING_REQUESTS = 120
     const objectOf = (/** @type {unknown} */ _, /** @type {number} */ i) => ({ i, next: { i } })
     const held = Array.from({ length: HELD_OBJECTS }, objectOf)
     /** @type {object[][]} */
@@ -72,12 +76,20 @@ const FAULTS = {
 
 FAULTS[new URL(import.meta.url).search.slice(1)]()
 
-/** Every POST costs so much more CPU time of the API, in one piece. By the clock it would not take longer on a slower core. @param {number} ms */
-function spin(ms) {
-  return () =>
-    onPost(() => {
+/**
+ * Every POST costs so much more CPU time of the API, in one piece. By the clock it would not take longer on a slower core.
+ * @param {number} ms @param {number} [beyond] only while more requests than this are in flight
+ */
+function spin(ms, beyond = 0) {
+  return () => {
+    let inFlight = 0
+    onPost((response) => {
+      inFlight++
+      response.once('close', () => inFlight--)
+      if (inFlight <= beyond) return
       for (const until_us = cpu_us() + ms * 1000; cpu_us() < until_us; );
     })
+  }
 }
 
 function cpu_us() {
@@ -85,9 +97,10 @@ function cpu_us() {
   return user + system
 }
 
-/** @param {() => void} act */
+/** @param {(response: ServerResponse) => void} act */
 function onPost(act) {
   subscribe('http.server.request.start', (message) => {
-    if (/** @type {any} */ (message).request.method === 'POST') act()
+    const { request, response } = /** @type {any} */ (message)
+    if (request.method === 'POST') act(response)
   })
 }

@@ -25,7 +25,7 @@ function searched({ target = { kind: 'local', cores: '0' }, probes = PROBES, lim
     at: { phase: 'plateau' },
     cell: null,
     load: { loop: 'closed', connections },
-    traffic: { goodput_rps: 100 * connections },
+    traffic: { achieved_rps: 100 * connections, goodput_rps: 100 * connections },
     outcome: PASSED,
     limit: { resource: 'none-reached' },
   }))
@@ -100,6 +100,15 @@ t.test(
     t.strictSame(slices, proof({ [SERVICE]: 0, [OTHERS]: 0, Postgres: 0, 'the generator': 0 }).steps[0].load.slices)
   },
 )
+
+t.test('a slice is longer where fewer than 40 requests are served in a second, but no longer than 2.5 s', async (t) => {
+  const durationAt = (/** @type {number} */ achieved_rps) => {
+    const records = searched().map((record) => ({ ...record, traffic: { ...record.traffic, achieved_rps } }))
+    const [{ load }] = proof({}, {}, null, PLAN, records).steps
+    return (load.duration_s - 1) / (load.slices ?? []).length
+  }
+  t.strictSame([100, 40, 20, 3].map(durationAt), [1, 1, 2, 2.5])
+})
 
 t.test('in half of the blocks, each suspect is slowed before its undosed neighbour', async (t) => {
   const { steps } = proof({ [SERVICE]: 0.3, [OTHERS]: 0.3 }, { noise: 0.1 })

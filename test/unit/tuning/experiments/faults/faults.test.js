@@ -5,7 +5,7 @@ import { analyse, plantedTrial, report } from '../../../../../tuning/experiments
 import { FAULTS } from '../../../../../tuning/experiments/faults/index.js'
 
 t.test('each resource that the diagnosis can name has one planted fault', async (t) => {
-  const planted = Object.values(FAULTS).flatMap(({ resource, alike }) => (alike === undefined ? resource : []))
+  const planted = Object.values(FAULTS).flatMap(({ resource, hard }) => (hard ? [] : resource))
   t.strictSame(planted.sort(), [...Object.keys(DETECTORS), 'none-reached'].sort())
 })
 
@@ -51,11 +51,11 @@ t.test('an invalid trial is repeated, unless that is what was planted', async (t
   t.equal(plantedTrial([crowd]), crowd, 'unless the neighbour is what was planted')
 })
 
-t.test('pairs are planted where a proof can tell them apart, and either of two that are alike is right', async (t) => {
-  const pairs = Object.keys(FAULTS).filter((name) => FAULTS[name].alike !== undefined)
-  t.equal(pairs.length, 3)
+t.test('hard faults are planted where a proof is made, and either of two that are alike is right', async (t) => {
+  const hard = Object.keys(FAULTS).filter((name) => FAULTS[name].hard)
+  t.equal(hard.length, 6)
   const planned = (/** @type {object} */ flags) => faults.plan({ inside: true, ...flags }, {}).faults
-  t.strictSame(planned({ proof: true }), [...planned({}), ...pairs].sort(byPlace))
+  t.strictSame(planned({ proof: true }), [...planned({}), ...hard].sort(byPlace))
   const rightOf = (/** @type {string} */ fault, /** @type {string} */ resource) => {
     return analyse(planOf([fault]), [record({ fault }, resource)]).right
   }
