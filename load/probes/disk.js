@@ -24,7 +24,8 @@ function readDisks() {
 }
 
 /**
- * Disk use between two readings. `busy_ratio` is the share of time in which the busiest disk was active. Pure.
+ * Disk use between two readings. `busy_ratio` is the share of time in which the busiest disk was active, and `flush_ratio` that in
+ * which one emptied its cache; the kernel does not count that as activity. Pure.
  * @param {Record<string, Disk>} before @param {Record<string, Disk>} now @param {number} wall_ms
  */
 export function diskUse(before, now, wall_ms) {
@@ -36,19 +37,25 @@ export function diskUse(before, now, wall_ms) {
     read_bytes: sum(grown('read_bytes')),
     written_bytes: sum(grown('written_bytes')),
     busy_ratio: Math.min(1, Math.max(0, ...grown('busy_ms')) / wall_ms),
+    flushes: sum(grown('flushes')),
+    flush_ratio: Math.min(1, Math.max(0, ...grown('flush_ms')) / wall_ms),
   }
 }
 
 /**
  * Parses the counters of whole disks, by name.
  * @param {string} text of /proc/diskstats @param {(name: string) => boolean} isWhole @returns {Record<string, Disk>}
- * @typedef {{ read_bytes: number, written_bytes: number, busy_ms: number }} Disk
+ * @typedef {{ read_bytes: number, written_bytes: number, busy_ms: number, flushes: number, flush_ms: number }} Disk
  */
 export function parseDisks(text, isWhole) {
   const disks = text.split('\n').flatMap((line) => {
     const [, , name, ...fields] = line.trim().split(/\s+/)
-    const [, , sectorsRead, , , , sectorsWritten, , , busy_ms] = fields.map(Number)
-    const disk = { read_bytes: sectorsRead * SECTOR_BYTES, written_bytes: sectorsWritten * SECTOR_BYTES, busy_ms }
+    const counters = fields.map(Number)
+    const [, , sectorsRead, , , , sectorsWritten, , , busy_ms] = counters
+    // Before Linux 5.5, flushes are not counted.
+    const [flushes = 0, flush_ms = 0] = counters.slice(15)
+    const bytes = { read_bytes: sectorsRead * SECTOR_BYTES, written_bytes: sectorsWritten * SECTOR_BYTES }
+    const disk = { ...bytes, busy_ms, flushes, flush_ms }
     return name && !NO_DISK.test(name) && isWhole(name) ? [[name, disk]] : []
   })
   return Object.fromEntries(disks)

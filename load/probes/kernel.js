@@ -60,12 +60,23 @@ function readCounters() {
       listen_drops: netstat.ListenDrops,
       retransmits: snmp.RetransSegs,
       segments_sent: snmp.OutSegs,
+      tracking_drops: trackingDrops(textOf('/proc/net/stat/nf_conntrack') ?? ''),
     }),
     time_wait: numberIn('/proc/net/sockstat', /^TCP:.* tw (\d+)/m) ?? 0,
     // Time in which some task waited for a core (Documentation/accounting/psi.rst).
     pressure_us: numberIn('/proc/pressure/cpu', /^some .*total=(\d+)/m),
     cores: coreTimes(),
   }
+}
+
+/**
+ * Packets that connection tracking dropped, since its table was full (nf_conntrack_max), on all CPUs. Pure.
+ * @param {string} text of /proc/net/stat/nf_conntrack: names, then a line of hexadecimal numbers per CPU
+ */
+export function trackingDrops(text) {
+  const [names = [], ...rows] = text.split('\n').map((line) => line.trim().split(/\s+/))
+  const dropped = rows.flatMap((row) => Number.parseInt(row[names.indexOf('drop')], 16) || 0)
+  return dropped.reduce((sum, count) => sum + count, 0)
 }
 
 /** Parses two lines with the same prefix: names, then values. @param {string} file @param {string} prefix */

@@ -26,9 +26,10 @@
  * @typedef {Figures<'samples' | 'active_mean' | 'cpu_core_ratio' | 'commits' | 'wal_flushes' | 'wal_bytes' | 'connections' | 'connections_max'> &
  *   { waits?: Record<string, number>, cores?: string, quota_cores?: number, throttled_ratio?: number, checkpoint_s?: number, checkpoint_problem?: string,
  *   commit_problem?: string | null }} PostgresProbe commit_problem: why commits cannot be slowed; null: they can
- * @typedef {Figures<'listen_overflows' | 'listen_drops' | 'accept_queue_max' | 'retransmits' | 'segments_sent' | 'time_wait' |
+ * @typedef {Figures<'listen_overflows' | 'listen_drops' | 'accept_queue_max' | 'retransmits' | 'segments_sent' | 'tracking_drops' | 'time_wait' |
  *   'pressure_cpu_ratio' | 'memory_available_bytes'> & { cores?: Record<string, CoreShare>, disk?: DiskUse }} KernelProbe
- * @typedef {{ read_bytes: number, written_bytes: number, busy_ratio: number }} DiskUse busy: the busiest disk
+ * @typedef {{ read_bytes: number, written_bytes: number, busy_ratio: number, flushes?: number, flush_ratio?: number }} DiskUse busy, flush:
+ *   share of the time, of the busiest disk; older records lack flushes
  * @typedef {{ busy_ratio: number, interrupts_ratio: number, steal_ratio: number }} CoreShare of a core's time
  * @typedef {Record<string, any>} At phase, block, position, side, rung, …: whichever a verb needs
  * @typedef {Record<string, string | number>} Cell settings by name

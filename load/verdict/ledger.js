@@ -40,6 +40,7 @@ function utilizations(trial) {
     'the database pool': Number(api.pool_used_mean) / Number(settings.POOL_MAX),
     'one shared statement at a time': settings.INSERT_MODE === 'batched' ? statementsInFlight(trial) : null,
     'the busiest disk': here.disk?.busy_ratio,
+    "the disk's flushes": here.disk?.flush_ratio,
   }
 }
 

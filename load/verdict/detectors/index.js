@@ -1,14 +1,10 @@
 import { count } from '../../report/format.js'
 import { generatorConnections, generatorCpu, machineNoise } from './generator.js'
-import { ofWaits, postgresConnections, postgresCpu } from './postgres.js'
+import { ofWaits, postgresCommit, postgresConnections, postgresCpu } from './postgres.js'
 import * as service from './service.js'
 import { acceptQueue, network, ofErrors, rateLimit } from './wire.js'
 
 /** @import { Detect } from './finding.js' */
-
-/** What a backend waits for between its statement and the end of its commit (Postgres manual, 27.2.3). */
-const COMMIT_WAITS =
-  /^(LWLock:WAL(Write|Insert|BufMapping)|IO:(WalSync|WALSync|WalWrite|WALWrite)|Timeout:CommitDelay|IPC:SyncRep|IPC:XactGroupUpdate)/
 
 /** Every resource with its detector, in the order in which they explain one another. @type {Record<string, Detect>} */
 export const DETECTORS = {
@@ -35,7 +31,7 @@ export const DETECTORS = {
   'keep-alive-race': ofErrors('server:closed-idle', (_probes, { KEEP_ALIVE_TIMEOUT_MS: idle_ms }) => {
     return `the service closes idle connections${idle_ms ? ` after ${count(Number(idle_ms))} ms` : ''}`
   }),
-  'postgres-commit': ofWaits(COMMIT_WAITS, 'the commit'),
+  'postgres-commit': postgresCommit,
   'postgres-cpu': postgresCpu,
   'pool-size': service.poolSize,
   'pool-timeout': service.poolTimeout,

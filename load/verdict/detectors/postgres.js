@@ -1,4 +1,4 @@
-import { count, wholePercent } from '../../report/format.js'
+import { count, milliseconds, wholePercent } from '../../report/format.js'
 import { expandCores } from '../../system/machine.js'
 import { CORE_FULL_RATIO, finding, fullness, NOTHING } from './finding.js'
 
@@ -12,6 +12,9 @@ const CORES_FULL_RATIO = 0.97
 const COMPUTING_CORE_RATIO = 0.6
 /** Share of active statements that must wait for the same thing for it to be the limit. */
 const WAITING_SHARE = 0.5
+/** What a backend waits for between its statement and the end of its commit (Postgres manual, 27.2.3). */
+const COMMIT_WAITS =
+  /^(LWLock:WAL(Write|Insert|BufMapping)|IO:(WalSync|WALSync|WalWrite|WALWrite)|Timeout:CommitDelay|IPC:SyncRep|IPC:XactGroupUpdate)/
 /** Mean statements in flight, as a share of those possible, at which there is no room for more. */
 const STATEMENTS_FULL_RATIO = 0.85
 
@@ -39,6 +42,24 @@ export function ofWaits(pattern, what) {
     const waited = `of ${active_mean.toFixed(1)} statements on their way (room for ${room}), ${wholePercent(share)} waited for ${what} (${list})`
     return finding(Math.min(1, share / WAITING_SHARE) * (active_mean / room / STATEMENTS_FULL_RATIO), waited)
   }
+}
+
+const committing = ofWaits(COMMIT_WAITS, 'the commit')
+
+/**
+ * Statements that wait for their commit, with what the disk took for it. One that flushes all the time need not be the limit: a flush
+ * serves all commits that wait for it.
+ * @type {Detect}
+ */
+export function postgresCommit(trial, slo) {
+  const { probes, traffic } = trial
+  const { reach, evidence } = committing(trial, slo)
+  const { here = probes.kernel } = probes
+  const { flushes = 0, flush_ratio = 0 } = here.disk ?? {}
+  if (reach === 0 || flushes === 0 || !probes.postgres.cores) return finding(reach, ...evidence)
+  const flush_ms = (flush_ratio * 1000 * (traffic.completed / traffic.achieved_rps)) / flushes
+  const flushed = `the disk was flushing ${wholePercent(flush_ratio)} of the time, ${milliseconds(flush_ms)} each`
+  return finding(reach, ...evidence, flushed)
 }
 
 const computing = ofWaits(/^CPU$/, 'nothing but the CPU')

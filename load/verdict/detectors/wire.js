@@ -40,7 +40,7 @@ export function acceptQueue({ settings, traffic, probes }) {
 /** @type {Detect} */
 export function network({ traffic, probes }) {
   const { in_flight_mean, elu_ratio = 0 } = probes.api
-  const { retransmits = 0, segments_sent = 0 } = probes.kernel
+  const { retransmits = 0, segments_sent = 0, tracking_drops = 0 } = probes.kernel
   const mean_ms = (traffic.ok_latency_ms ?? traffic.latency_ms)?.mean
   if (in_flight_mean === undefined || !mean_ms || traffic.achieved_rps === 0) return NOTHING
   // A saturated event loop leaves unread requests in its sockets; that wait is not network time.
@@ -53,5 +53,8 @@ export function network({ traffic, probes }) {
     (outside_ms / sent_ms / NETWORK_SHARE) * Math.min(1, outside_ms / NETWORK_MS),
     `of ${milliseconds(sent_ms)} from sending to answer, on the average, ${milliseconds(inside_ms)} passed in the service`,
     `${count(retransmits)} of ${count(segments_sent)} segments were sent again`,
+    ...(tracking_drops > 0
+      ? [`connection tracking dropped ${count(tracking_drops)} packets: its table was full (nf_conntrack_max)`]
+      : []),
   )
 }

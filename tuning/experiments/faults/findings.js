@@ -56,7 +56,8 @@ function caseOf(resources, records) {
   const { limit, elasticities } = proven(planted.limit, records)
   const named = limit ?? planted.limit
   const notch = notchOf(relaxed[0]?.cell ?? null)
-  return [{ limit: named, counted, elasticities, isRight: resources.includes(named.resource), notch, helped }]
+  const [isRight, isCountedRight] = [named.resource, counted].map((name) => resources.includes(name))
+  return [{ limit: named, counted, elasticities, isRight, isCountedRight, notch, helped }]
 }
 
 /** @param {FaultsFindings} findings @returns {Block[]} */
@@ -89,19 +90,31 @@ function namedTable(found) {
   return table(head, rows, { name: 'named', align: head.map(() => 'l') })
 }
 
-/** Where a proof was made: what the counters named, what the doses moved, and what is named in the end. @param {FaultsFindings['found']} found */
+/** Where a proof was made: what the counters named, what moved the throughput, what is named in the end, and which of them is right. @param {FaultsFindings['found']} found */
 function dosedTable(found) {
-  const rows = found.flatMap(({ fault, resource, cases }) =>
-    cases.flatMap(({ counted, limit, elasticities }) => {
-      if (!elasticities) return []
-      const moved = elasticities.map(
-        ({ suspect, elasticity, low, high }) => `${suspect} ${elasticity} [${low}–${high}]`,
-      )
-      return [[fault, resource, counted, moved.join(', '), limit.resource]]
-    }),
-  )
-  const head = ['fault', 'planted', 'by counters', 'elasticities', 'after the proof']
-  return titled('What the doses say:', head, rows, { name: 'dosed', align: head.map(() => 'l') })
+  const rows = found.flatMap(({ fault, resource, cases }) => {
+    const proofs = cases.flatMap(({ elasticities = [], ...one }) => {
+      const [first, second] = elasticities
+      return first ? { ...one, first, next: second?.elasticity ?? NONE } : []
+    })
+    if (proofs.length === 0) return []
+    const right = [proofs.filter(({ isCountedRight }) => isCountedRight), proofs.filter(({ isRight }) => isRight)]
+    return [
+      [
+        fault,
+        resource,
+        tally(proofs.map(({ counted }) => counted)),
+        tally(proofs.map(({ first }) => first.suspect)),
+        proofs.map(({ first: { elasticity, low, high } }) => `${elasticity} [${low}–${high}]`).join(', '),
+        proofs.map(({ next }) => next).join(', '),
+        tally(proofs.map(({ limit }) => limit.resource)),
+        ...right.map(({ length }) => `${length} of ${proofs.length}`),
+      ],
+    ]
+  })
+  const head = ['fault', 'planted', 'by counters', 'most elastic', 'its elasticity', 'of the next', 'after the proof']
+  const all = [...head, 'counters right', 'proof right']
+  return titled('What the doses say:', all, rows, { name: 'dosed', align: all.map(() => 'l') })
 }
 
 /** "a 2x, b 1x", the most frequent first. @param {string[]} names */

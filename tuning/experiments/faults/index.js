@@ -23,7 +23,7 @@ import { quotaProblem, throttleApi, throttlePostgres } from './quota.js'
  */
 
 /** V8 reports neither incremental marking nor the work of its helper threads; here it stops the program and marks at once. */
-const SMALL_HEAP = ['--max-old-space-size=192', '--max-semi-space-size=4', '--no-incremental-marking']
+const SMALL_HEAP = ['--max-old-space-size=168', '--max-semi-space-size=2', '--no-incremental-marking']
 
 /** Work in the API and in Postgres, which overlap. @param {string} preload @returns {Omit<Fault, 'resource' | 'about'>} */
 const pair = (preload) => ({

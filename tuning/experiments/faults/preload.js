@@ -32,7 +32,7 @@ const FAULTS = {
     const HELD_OBJECTS = 1_300_000
     const OBJECTS_PER_REQUEST = 2500
     // The objects of this many requests exceed the young generation.
-    const LIVING_REQUESTS = 120
+    const LIVING_REQUESTS = 40
     const objectOf = (/** @type {unknown} */ _, /** @type {number} */ i) => ({ i, next: { i } })
     const held = Array.from({ length: HELD_OBJECTS }, objectOf)
     /** @type {object[][]} */

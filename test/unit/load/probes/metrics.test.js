@@ -1,7 +1,7 @@
 import v8 from 'node:v8'
 import vm from 'node:vm'
 import t from 'tap'
-import { coreShares } from '../../../../load/probes/kernel.js'
+import { coreShares, trackingDrops } from '../../../../load/probes/kernel.js'
 import { parseMetrics } from '../../../../load/probes/metrics.js'
 
 t.test('a page in Prometheus’ format is read by name and by label', async (t) => {
@@ -84,4 +84,15 @@ t.test('the time of a core is shared out among processes, interrupts and the hos
     { busy_ratio: 0, interrupts_ratio: 0, steal_ratio: 0 },
     'no time, no share',
   )
+})
+
+t.test('packets that connection tracking dropped are counted on all CPUs', async (t) => {
+  const text = [
+    'entries  found drop early_drop',
+    '0000000f  00000000 0000000a 00000001',
+    '0000000f  00000000 00000006 00000001',
+    '',
+  ]
+  t.equal(trackingDrops(text.join('\n')), 16)
+  t.equal(trackingDrops(''), 0, 'without the module')
 })

@@ -408,6 +408,24 @@ t.test('what statements wait for limits where there is room for no further one',
           [`of 0.8 statements on their way (room for 1), 50 % waited for the commit (${name} 50 %)`],
         ]),
     ),
+    ...['1', undefined].map(
+      (cores) =>
+        /** @type {Row} */ ([
+          `a disk that flushes, of a Postgres ${cores ? 'here' : 'elsewhere'}`,
+          {
+            traffic: { completed: 2000, achieved_rps: 1000 },
+            probes: {
+              postgres: { cores, waits: { 'IO:WalSync': 1 }, active_mean: 0.85 },
+              kernel: { disk: { flushes: 800, flush_ratio: 0.6 } },
+            },
+          },
+          1,
+          [
+            'of 0.8 statements on their way (room for 1), 100 % waited for the commit (IO:WalSync 100 %)',
+            ...(cores ? ['the disk was flushing 60 % of the time, 1.50 ms each'] : []),
+          ],
+        ]),
+    ),
     [
       'reads',
       { probes: { postgres: { waits: { 'IO:DataFileRead': 1, 'LWLock:BufferMapping': 1 }, active_mean: 1 } } },
@@ -640,6 +658,12 @@ t.test('connections that the kernel turns away, and time that passes on the way'
       [passed('20.0'), segments],
     ],
     ['all of it in the service', { traffic: { ok_latency_ms: { mean: 9 } }, probes }, 0, [passed('9.00'), segments]],
+    [
+      'packets that were dropped',
+      { traffic, probes: { ...probes, kernel: { ...probes.kernel, tracking_drops: 7 } } },
+      1.6,
+      [passed('50.0'), segments, 'connection tracking dropped 7 packets: its table was full (nf_conntrack_max)'],
+    ],
     [
       'without counters of the kernel',
       { traffic, probes: { api: { in_flight_mean: 5 }, kernel: {} } },

@@ -12,7 +12,7 @@ function trial(probes = {}) {
       api: { main_core_ratio: 0.4, pool_used_mean: 1, statements: 200, statement_mean_ms: 6 },
       postgres: { cpu_core_ratio: 0.2, cores: '1' },
       generator: { cpu_core_ratio: 0.5, cores: '1' },
-      kernel: { cores: { 0: core(0.4), 1: core(0.7) }, disk: { busy_ratio: 0.05 } },
+      kernel: { cores: { 0: core(0.4), 1: core(0.7) }, disk: { busy_ratio: 0.05, flush_ratio: 0.3 } },
       ...probes,
     },
   })
@@ -30,6 +30,7 @@ t.test(
       ['core 0 (the service)', 0.5, 500, 2000],
       ['the generator alone', 0.5, 500, 2000],
       ["the service's main thread", 0.4, 400, 2500],
+      ["the disk's flushes", 0.3, 300, 3333],
       ['Postgres alone', 0.2, 200, 5000],
       ['the database pool', 0.05, 50, 20000],
       ['the busiest disk', 0.05, 50, 20000],
