@@ -3,7 +3,7 @@ import { ProtocolError, ResponseReader } from '../../load/generators/drivers/res
 /**
  * What a reader makes of bytes that arrive in parts, and of the end of the connection behind them.
  * @param {string[]} parts
- * @param {{ bodiless?: boolean }} [options]
+ * @param {ConstructorParameters<typeof ResponseReader>[0]} [options]
  */
 export function readResponse(parts, options) {
   const reader = new ResponseReader(options)

@@ -11,11 +11,16 @@ const HEAD_END = Buffer.of(13, 10, 13, 10)
 /** Headers that determine the response's end and the connection's reuse. */
 const DECISIVE = /^(?:connection|content-length|transfer-encoding)$/i
 
-/** Limit on remembered heads: those of a service usually differ only in Date, which changes once a second. */
-const PLAIN_MAX = 16
-/** Responses that arrived in one piece, by head; bytes: of head and body. @typedef {Map<string, { answer: Answer, bytes: number }>} Plain */
-const PLAIN = /** @type {Plain} */ (new Map())
-const PLAIN_BODILESS = /** @type {Plain} */ (new Map())
+/** Limits of the fast path: on the number of shapes, and on the length of a head. */
+const SHAPES_MAX = 16
+const PLAIN_HEAD_BYTES = 1024
+/**
+ * The head of a response that arrived in one piece, as a pattern: headers that do not matter may have other values. hasBody: the first
+ * group is the length of the body.
+ * @typedef {{ pattern: RegExp, answer: Answer, hasBody: boolean }} Shape
+ */
+const SHAPES = /** @type {Shape[]} */ ([])
+const SHAPES_BODILESS = /** @type {Shape[]} */ ([])
 
 /** @typedef {{ status: number, keepAlive: boolean }} Answer keepAlive: the connection can carry another request */
 
@@ -30,11 +35,12 @@ export class ProtocolError extends Error {}
  * working, or never finishes: http-parser-js accepts `Content-Length: abc` and loops forever on a chunk size of -5.
  * Node's own parser is only available through its HTTP clients, which cost twice the CPU (see connection.js).
  *
- * Most responses resemble earlier ones, so there is a fast path: nothing is parsed if the head is known and exactly the
- * announced body follows it. All others are read by a coroutine that yields when it needs more bytes.
+ * Most responses resemble earlier ones, so there is a fast path: one pattern is matched if the head has the same headers as an earlier
+ * one, and exactly the announced body follows it. All others are read by a coroutine that yields when it needs more bytes.
  */
 export class ResponseReader {
   #bodiless
+  #shapes
   /** Reads the current response; null between responses. @type {Generator<void, { answer: Answer, body_bytes: number | null }> | null} */
   #reading = null
   /** Bytes that arrived last. @type {Buffer} */
@@ -45,9 +51,13 @@ export class ResponseReader {
   /** Answer whose body ends with the connection. @type {Answer | null} */
   #untilClose = null
 
-  /** @param {{ bodiless?: boolean }} [options] bodiless: responses have no body whatever their headers say (HEAD) */
-  constructor({ bodiless = false } = {}) {
+  /**
+   * @param {{ bodiless?: boolean, shapes?: Shape[] }} [options] bodiless: responses have no body whatever their headers say (HEAD); shapes:
+   *   known ones, to which it adds its own; by default, all readers share theirs
+   */
+  constructor({ bodiless = false, shapes = bodiless ? SHAPES_BODILESS : SHAPES } = {}) {
     this.#bodiless = bodiless
+    this.#shapes = shapes
   }
 
   /**
@@ -55,19 +65,16 @@ export class ResponseReader {
    * @returns {Answer | ProtocolError | null} null: the response is incomplete; an error: the connection is unusable
    */
   read(bytes) {
-    const head = this.#reading ? null : headOf(bytes)
-    const plain = this.#bodiless ? PLAIN_BODILESS : PLAIN
-    if (head !== null) {
-      const known = plain.get(head)
-      if (known?.bytes === bytes.length) return known.answer
-    }
+    const isFirst = this.#reading === null
+    const known = isFirst ? knownAnswer(this.#shapes, bytes) : null
+    if (known) return known
     try {
       const found = this.#readOn(bytes)
       if (!found) return null
       const { answer, body_bytes } = found
-      if (head !== null && body_bytes !== null && bytes.length === head.length + body_bytes) {
-        if (plain.size === PLAIN_MAX) plain.clear()
-        plain.set(head, { answer, bytes: bytes.length })
+      if (isFirst && body_bytes !== null && this.#shapes.length < SHAPES_MAX) {
+        const shape = shapeOf(bytes, answer, this.#mayHaveBody(answer.status) ? body_bytes : null)
+        if (shape) this.#shapes.push(shape)
       }
       return answer
     } catch (error) {
@@ -103,7 +110,7 @@ export class ResponseReader {
     const options = listOf(connection ?? '')
     const keeps = minor !== '0' || (options.includes('keep-alive') && codings === undefined)
     const answer = { status, keepAlive: keeps && !options.includes('close') }
-    if (this.#bodiless || status === 204 || status === 304) return { answer, body_bytes: 0 }
+    if (!this.#mayHaveBody(status)) return { answer, body_bytes: 0 }
     if (codings !== undefined && isChunked(codings)) {
       yield* this.#chunks()
       return { answer, body_bytes: null }
@@ -114,6 +121,11 @@ export class ResponseReader {
     }
     this.#untilClose = { status, keepAlive: false }
     for (;;) yield
+  }
+
+  /** @param {number} status */
+  #mayHaveBody(status) {
+    return !this.#bodiless && status !== 204 && status !== 304
   }
 
   /** Reads the head of the response that follows any interim ones. */
@@ -191,10 +203,40 @@ export class ResponseReader {
   }
 }
 
-/** The response head including its final empty line; null if that is missing or too far away. @param {Buffer} bytes */
-function headOf(bytes) {
-  const at = bytes.indexOf(HEAD_END)
-  return at === -1 || at > TEXT_MAX_BYTES ? null : bytes.toString('latin1', 0, at + HEAD_END.length)
+/** The answer in a response of a known shape; null: read it. @param {Shape[]} shapes @param {Buffer} bytes */
+function knownAnswer(shapes, bytes) {
+  const text = bytes.toString('latin1', 0, PLAIN_HEAD_BYTES)
+  for (const { pattern, answer, hasBody } of shapes) {
+    pattern.lastIndex = 0
+    const found = pattern.exec(text)
+    if (found && pattern.lastIndex + (hasBody ? Number(found[1]) : 0) === bytes.length) return answer
+  }
+  return null
+}
+
+/**
+ * @param {Buffer} bytes a valid response @param {Answer} answer @param {number | null} body_bytes null: it has none, whatever length is announced
+ * @returns {Shape | null} null: it is not plain
+ */
+function shapeOf(bytes, answer, body_bytes) {
+  const head_bytes = bytes.indexOf(HEAD_END) + HEAD_END.length
+  if (head_bytes > PLAIN_HEAD_BYTES || head_bytes + (body_bytes ?? 0) !== bytes.length) return null
+  const [status, ...fields] = bytes.toString('latin1', 0, head_bytes - 2).split(/(?<=\n)/)
+  const names = fields.map((line) => FIELD.exec(line)?.[1].toLowerCase())
+  const lengths = names.filter((name) => name === 'content-length').length
+  if (!STATUS_LINE.test(status) || names.includes(undefined) || lengths > 1) return null
+  const patterns = fields.map((line, i) => {
+    const name = literal(line.slice(0, names[i]?.length))
+    if (names[i] === 'content-length') return `${name}:[ \\t]*(\\d{1,9})[ \\t]*\\r\\n`
+    return DECISIVE.test(String(names[i])) ? literal(line) : `${name}:[\\t -~\\x80-\\xff]*\\r\\n`
+  })
+  const pattern = new RegExp(`${literal(status)}${patterns.join('')}\\r\\n`, 'y')
+  return { pattern, answer, hasBody: lengths === 1 && body_bytes !== null }
+}
+
+/** A pattern that matches a text and nothing else. @param {string} text */
+function literal(text) {
+  return text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')
 }
 
 /** Whether the bytes are only line breaks, which a client may ignore between responses. @param {Buffer} bytes */

@@ -111,3 +111,41 @@ t.test('where a response ends, and whether the connection can be used again', as
     t.strictSame(readResponse([text], options), expected, about)
   }
 })
+
+t.test('a response of a known shape is read like any other', async (t) => {
+  /** @param {string} path @param {number | string} length @param {string} body @param {string} [line] */
+  const text = (path, length, body, line = LINE) => {
+    return `${line}Location: ${path}\r\nContent-Length: ${length}\r\nConnection: keep-alive\r\n\r\n${body}`
+  }
+  /** @type {any[]} */
+  const shapes = []
+  const read = (/** @type {string} */ one) => readResponse([one], { shapes })
+  t.strictSame(read(text('/user/1', 2, 'ab')), { status: 201, keepAlive: true })
+  t.strictSame(read(text('/user/23', 3, 'abc')), { status: 201, keepAlive: true })
+  t.equal(shapes.length, 1, 'where values differ that do not matter, nothing is learned again')
+  const others = [
+    text('/user/1', 0, ''),
+    text('/user/1', 3, 'ab'),
+    text('/user/1', 1, 'ab'),
+    text('/user/1', '+2', 'ab'),
+    text('/user/1', '2, 2', 'ab'),
+    text('/user/\0', 2, 'ab'),
+    text('/user/1\r\nConnection: close', 2, 'ab'),
+    text('/user/1', 2, 'ab').replace('keep-alive', 'close'),
+    text('/user/1', 2, 'ab').replace('Location', 'Transfer-Encoding'),
+    text('/user/1', 2, 'ab', 'HTTP/1.1 503 Row\r\n'),
+    text('/user/1', 2, 'ab', 'HTTP/1.0 201 Row\r\n'),
+    text('/user/1', 2, 'ab').repeat(2),
+    text(`/${'x'.repeat(2000)}`, 2, 'ab'),
+  ]
+  const slowly = others.map((one) => readResponse([one], { shapes: [] }))
+  t.ok(new Set(slowly.map((one) => JSON.stringify(one))).size >= 5)
+  t.strictSame(others.map(read), slowly)
+})
+
+t.test('no more shapes are kept than help', async (t) => {
+  /** @type {any[]} */
+  const shapes = []
+  for (let i = 0; i < 100; i++) readResponse([`${LINE}X-${i}: a\r\nContent-Length: 0\r\n\r\n`], { shapes })
+  t.equal(shapes.length, 16)
+})
