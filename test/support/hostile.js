@@ -1,3 +1,5 @@
+/** @import { Socket } from 'node:net' */
+
 /**
  * Responses to test clients with. Each is a function of its status line, so that a client that takes a malformed response
  * for a good one can be told which it was.
@@ -66,6 +68,18 @@ export const ENDLESS = {
   'digits of a chunk size': (line) => ({ first: `${line}${CHUNKED}\r\n`, again: '0'.repeat(1000) }),
   'trailer line': (line) => ({ first: `${line}${CHUNKED}\r\n0\r\nA: `, again: 'x'.repeat(1000) }),
   trailers: (line) => ({ first: `${line}${CHUNKED}\r\n0\r\n`, again: 'A: b\r\n'.repeat(100) }),
+}
+
+/** Sends an endless response for as long as anybody reads. @param {Socket} socket @param {ReturnType<Endless>} response */
+export function sendEndless(socket, { first, again }) {
+  socket.write(first, 'latin1')
+  // Each write is a system call for as long as the kernel takes it.
+  const bytes = Buffer.from(again.repeat(50), 'latin1')
+  const more = () => {
+    while (!socket.destroyed && socket.write(bytes));
+  }
+  socket.on('drain', more)
+  more()
 }
 
 /** @type {Record<string, Response>} */

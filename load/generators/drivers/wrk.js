@@ -15,6 +15,8 @@ import { refuseHttpsAndHead, requireProgram } from './refuse.js'
 const SCRIPT = new URL('wrk/script.lua', import.meta.url)
 /** wrk checks ten times a second whether to stop, and may miss a signal while it starts. */
 const SIGNAL_INTERVAL_MS = 50
+/** Time to end, beyond the duration and the timeout: as long as a response goes on, wrk reads it, without a look at the clock. */
+const LATEST_END_S = 5
 
 /**
  * Closed loop by wrk, with one thread per core. It drops requests that are in flight at its end: they count as sent, and no
@@ -36,7 +38,10 @@ export const wrk = {
     return {
       async run(phase) {
         const result = await measure(folder, load, phase, requests)
-        if ('errors' in result) return trafficOf({ planned: 1, sent: 1, run_s: phase.duration_s, ...result })
+        if ('errors' in result) {
+          const sent = totalOf(Object.values(result.errors), (count) => count)
+          return trafficOf({ planned: sent, sent, run_s: phase.duration_s, ...result })
+        }
         requests += result.numbers
         return summarise(result, load)
       },
@@ -47,7 +52,8 @@ export const wrk = {
 
 /**
  * @param {string} folder @param {Load} load @param {Phase} phase @param {number} first number of the first request
- * @returns {Promise<Result | { errors: Record<string, number> }>} errors: what prevented any load
+ * @returns {Promise<Result | { errors: Record<string, number> }>} errors: what prevented any load, or kept it from
+ *   ending
  */
 async function measure(folder, load, { duration_s, signal, onEnd }, first) {
   const threads = threadsFor(load.connections, os.availableParallelism())
@@ -72,8 +78,18 @@ async function measure(folder, load, { duration_s, signal, onEnd }, first) {
   }
   // wrk takes whole seconds; SIGINT ends it in between.
   let timer = Number.isInteger(duration_s) ? undefined : setTimeout(interrupt, duration_s * 1000)
-  const [code] = await once(child, 'close', { signal }).finally(() => clearTimeout(timer))
+  let isEndless = false
+  const most_s = duration_s + load.timeout_s + LATEST_END_S
+  const deadline = setTimeout(() => {
+    isEndless = true
+    child.kill('SIGKILL')
+  }, most_s * 1000)
+  const [code] = await once(child, 'close', { signal }).finally(() => {
+    clearTimeout(timer)
+    clearTimeout(deadline)
+  })
   onEnd()
+  if (isEndless) return { errors: { [TIMEOUT]: load.connections } }
   const said = words().trim()
   // wrk tries a connection before it begins, and does not begin without.
   if (code !== 0 && /unable to resolve/.test(said)) return { errors: { 'client:dns': 1 } }

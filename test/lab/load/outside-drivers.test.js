@@ -1,4 +1,5 @@
 import t from 'tap'
+import { ENDLESS, sendEndless } from '../../support/hostile.js'
 import { loadOnce } from '../../support/load.js'
 import { total } from '../../support/mixed.js'
 import { created, httpServer, refusingUrl, slowServer, tcpServer } from '../../support/servers.js'
@@ -33,6 +34,30 @@ for (const driver of ['vegeta', 'wrk', 'locust']) {
     t.ok(latency_ms.max <= elapsed_ms, `${latency_ms.max} ms of ${elapsed_ms}`)
   })
 
+  testOf(driver, 'endless responses: no success, and an end', async (t) => {
+    const endless = {
+      ...ENDLESS,
+      body: (/** @type {string} */ line) => ({ first: `${line}\r\n`, again: 'x'.repeat(1000) }),
+    }
+    for (const [name, response] of Object.entries(endless)) {
+      const url = await tcpServer(t, (socket) => {
+        socket.once('data', () => sendEndless(socket, response('HTTP/1.1 201 Created\r\n')))
+      })
+      const load = {
+        duration_s: 0.5,
+        rate_rps: 20,
+        connections: 2,
+        timeout_s: 0.5,
+        signal: AbortSignal.timeout(DEADLINE_MS),
+      }
+      const { success_ratio, errors } = await loadOnce(driver, url, load)
+      t.equal(success_ratio, 0, name)
+      const others = Object.keys(errors).filter((error) => !OF_THE_TARGET.includes(error))
+      t.strictSame(others, [], name)
+      t.ok(total(errors) > 0, name)
+    }
+  })
+
   testOf(driver, 'other answers are counted by status, and are no success', async (t) => {
     const seen = { 201: 0, 503: 0 }
     const url = await httpServer(t, (req, res) => {
@@ -50,6 +75,12 @@ for (const driver of ['vegeta', 'wrk', 'locust']) {
     t.ok(status[201] <= seen[201] && status[503] <= seen[503])
   })
 }
+
+/** A request that waits behind endless ones for its connection is not sent. */
+const OF_THE_TARGET = ['server:protocol', 'server:closed', 'client:timeout', 'client:unsent']
+
+/** Beyond it a load hangs. */
+const DEADLINE_MS = 30_000
 
 /** wrk and locust count whole microseconds and more. */
 const ROUNDING_MS = 1

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { ENDLESS, MALFORMED, VALID } from '../../support/hostile.js'
+import { ENDLESS, MALFORMED, sendEndless, VALID } from '../../support/hostile.js'
 import { runHere, trialHere } from '../../support/in-process.js'
 import { readRun, readTrials, temporaryFolder } from '../../support/lab.js'
 import { loadHere } from '../../support/load.js'
@@ -182,15 +182,8 @@ async function hostileServer(t, responses) {
       const one = served[name]
       one.count++
       const bytes = response(`HTTP/1.1 ${one.code} Row\r\n`)
-      if (typeof bytes === 'string') return socket.write(bytes, 'latin1')
-      socket.write(bytes.first, 'latin1')
-      // Each write is a system call for as long as the kernel takes it.
-      const again = Buffer.from(bytes.again.repeat(50), 'latin1')
-      const more = () => {
-        while (!socket.destroyed && socket.write(again));
-      }
-      socket.on('drain', more)
-      more()
+      if (typeof bytes === 'string') socket.write(bytes, 'latin1')
+      else sendEndless(socket, bytes)
     })
   })
   return { url, served }

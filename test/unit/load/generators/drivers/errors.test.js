@@ -40,6 +40,8 @@ t.test("vegeta's errors belong to a side by their text", async (t) => {
     ['http chunk length too large', 'server:protocol', 'chunk size'],
     ['malformed chunked encoding', 'server:protocol', 'chunk'],
     ['Post "…": net/http: too many 1xx informational responses', 'server:protocol', 'interim responses'],
+    ['header line too long', 'server:protocol', 'a chunk size without an end'],
+    ['http: suspiciously long trailer after chunked body', 'server:protocol', 'an endless trailer'],
     ['Post "…": x509: certificate signed by unknown authority', 'server:tls', 'certificate'],
     ['something new', 'unknown:something new', 'unknown'],
   ]
