@@ -159,3 +159,17 @@ testOf('locust', 'what a server does to it has a name', async (t) => {
   t.equal(planned, sent)
   t.ok(latency_ms.max >= 490, 'the wait is a latency')
 })
+
+for (const driver of ['vegeta', 'wrk', 'locust']) {
+  testOf(driver, 'a response that is cut off is no success, whatever its status', async (t) => {
+    const url = await tcpServer(t, (socket) => {
+      socket.once('data', () => socket.end('HTTP/1.1 201 Created\r\nContent-Length: 5\r\n\r\nab'))
+    })
+    const { errors, status, sent } = await loadOnce(driver, url, { duration_s: 0.3, rate_rps: 50, connections: 2 })
+    t.ok(sent > 0)
+    t.strictSame(status, {})
+    const others = Object.keys(errors).filter((error) => !OF_THE_TARGET.includes(error))
+    t.strictSame(others, [])
+    t.ok(total(errors) > 0)
+  })
+}

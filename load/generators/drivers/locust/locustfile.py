@@ -8,11 +8,13 @@ import errno
 import json
 import math
 import os
+import signal
 import socket
 import ssl
 import sys
 import time
 from collections import Counter
+from contextlib import contextmanager
 from http.cookiejar import DefaultCookiePolicy
 from pathlib import Path
 
@@ -27,6 +29,8 @@ PROGRAM = SETUP["program"]
 ENTRIES = PROGRAM["entries"]
 RETRY_DELAY_S = 0.01
 READY_POLL_S = 0.02
+ALARM_INTERVAL_S = 0.25
+PIECE_BYTES = 64 * 1024
 
 
 # load/system/random.js in Python.
@@ -177,15 +181,20 @@ class User(FastHttpUser):
         phase.sent += 1
         begun_s = time.perf_counter()
         try:
-            response = self.client.request(
-                entry["method"],
-                path,
-                name=entry["name"],
-                data=body or None,
-                headers=entry["headers"],
-                allow_redirects=False,
-            )
-            status, error = response.status_code, getattr(response, "error", None)
+            with deadline(begun_s + SETUP["timeout_s"]):
+                response = self.client.request(
+                    entry["method"],
+                    path,
+                    name=entry["name"],
+                    data=body or None,
+                    headers=entry["headers"],
+                    allow_redirects=False,
+                    stream=True,
+                )
+                status, error = response.status_code, getattr(response, "error", None)
+                # Piece by piece, since a body may be endless.
+                while status and response.read(PIECE_BYTES):
+                    pass
         except Exception as unforeseen:
             status, error = 0, unforeseen
         now_s = time.perf_counter()
@@ -194,6 +203,26 @@ class User(FastHttpUser):
         else:
             phase.failed(error, now_s - begun_s)
             gevent.sleep(RETRY_DELAY_S)
+
+
+# By user, whose greenlet reads an endless response without ever letting gevent's timers run: a signal interrupts it.
+deadlines_s = {}
+
+
+@contextmanager
+def deadline(end_s):
+    user = gevent.getcurrent()
+    deadlines_s[user] = end_s
+    try:
+        with gevent.Timeout(SETUP["timeout_s"], TimeoutError):
+            yield
+    finally:
+        deadlines_s.pop(user, None)
+
+
+def on_alarm(*_):
+    if time.perf_counter() > deadlines_s.get(gevent.getcurrent(), math.inf):
+        raise TimeoutError
 
 
 def code_of(error):
@@ -255,5 +284,7 @@ def on_init(environment, runner, **_):
     if isinstance(runner, MasterRunner):
         gevent.spawn(Master(runner).listen)
     else:
+        signal.signal(signal.SIGALRM, on_alarm)
+        signal.setitimer(signal.ITIMER_REAL, ALARM_INTERVAL_S, ALARM_INTERVAL_S)
         worker.runner = runner
         runner.register_message("phase", worker.begin)
