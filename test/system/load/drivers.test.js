@@ -160,6 +160,29 @@ eachDriver('no answer within the timeout: client:timeout, with the wait in the l
   t.ok(latency_ms.min >= 500, `min ${latency_ms.min} ms`)
 })
 
+eachDriver('a body that trickles without an end: client:timeout', async (t, driver) => {
+  const url = await httpServer(t, (_req, res) => {
+    res.writeHead(201, { 'Content-Length': 1e9 })
+    const trickling = setInterval(() => res.write('x'), 20)
+    res.on('close', () => clearInterval(trickling))
+  })
+  const options = { duration_s: 0.3, timeout_s: 0.5, connections: 2, rate_rps: 4 }
+  const { errors, status, planned } = await loadHere(driver, url, options)
+  t.strictSame(status, {})
+  t.strictSame(errors, { 'client:timeout': planned })
+  t.ok(planned > 0)
+})
+
+eachDriver('a response that is cut off: no success, whatever its status', async (t, driver) => {
+  const url = await tcpServer(t, (socket) => {
+    socket.once('data', () => socket.end(`${ANSWER.replace(': 0', ': 5')}ab`))
+  })
+  const { errors, status, planned } = await loadHere(driver, url, { duration_s: 0.1 })
+  t.strictSame(status, {})
+  t.strictSame(errors, { 'server:closed': planned })
+  t.ok(planned > 0)
+})
+
 eachDriver('a server that closes after every answer is asked again, and blamed for nothing', async (t, driver) => {
   let arrived = 0
   const url = await httpServer(t, (req, res) => {
