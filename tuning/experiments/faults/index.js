@@ -56,7 +56,6 @@ export const FAULTS = {
   'asynchronous-scrypt': {
     resource: 'api-threadpool',
     about: "passwords are hashed on libuv's four threads",
-    dosed: true,
     settings: { PASSWORD_STORAGE: 'scrypt' },
     load: { rate_rps: 12 },
   },
