@@ -2,7 +2,7 @@ import pg from 'pg'
 import { explicitAddress, LAB_SCHEMA } from './address.js'
 import { claimTables, SCHEMA, TABLES } from './claim.js'
 import { undelayCommits } from './commit-delay.js'
-import { connect, DatabaseError, end, settled } from './connection.js'
+import { connect, DatabaseError, end, roundTrip_ms, settled } from './connection.js'
 import { durabilityOf, durabilityWarnings } from './durability.js'
 import { startEmbedded } from './embedded.js'
 
@@ -48,6 +48,8 @@ export async function openDatabase(given, { run = 'without a name', own = null, 
       version: await versionOf(client),
       schema,
       durability,
+      /** Of this machine. */
+      round_trip_ms: Number((await roundTrip_ms(client)).toFixed(2)),
       warnings: [...durabilityWarnings(durability), ...(wasDelayed ? [DELAYED] : [])],
       query: counted(rowsOf(client)),
       reset: counted(reset),

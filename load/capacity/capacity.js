@@ -15,7 +15,7 @@ import {
   thoughtOf,
   trialsOf,
 } from './of-records.js'
-import { proofStep, proven } from './proving.js'
+import { pathCell, proofStep, proven } from './proving.js'
 import { intervalOf, nextTrial, searchProblem } from './search.js'
 
 /** @import { At, Cell, Limit, NotAppliedCell, Plan, Step, TrialRecord } from '../report/record.js' */
@@ -60,7 +60,7 @@ export function nextStep(plan, records, notApplied = []) {
     overloadStep(plan, records) ??
     searchStep(plan, records) ??
     relaxStep(plan, records, notApplied) ??
-    proofStep(plan, records, plateauDriver(plan), poolCell(plan, records, notApplied))
+    proofStep(plan, records, plateauDriver(plan), changesOf(plan, records, notApplied))
   )
 }
 
@@ -176,13 +176,18 @@ function accusations(plan, records) {
   })
 }
 
-/** The cell that relaxes the pool, if it is accused and can be relaxed. @param {Plan} plan @param {TrialRecord[]} records @param {NotAppliedCell[]} notApplied */
-function poolCell(plan, records, notApplied) {
+/** What a proof changes instead of slowing it. @param {Plan} plan @param {TrialRecord[]} records @param {NotAppliedCell[]} notApplied */
+function changesOf(plan, records, notApplied) {
+  const cells = [poolCell(plan, records), pathCell(records)].filter((cell) => cell !== null)
+  return cells.filter((cell) => !notApplied.some((one) => isSameCell(one.cell, cell)))
+}
+
+/** The cell that relaxes the pool, if it is accused and can be relaxed. @param {Plan} plan @param {TrialRecord[]} records */
+function poolCell(plan, records) {
   const limit = searchedLimit(plan, records)
   const mayRelax = plan.confirms || plan.enlarges_pool
   if (!mayRelax || (limit?.resource !== POOL && limit?.runner_up !== POOL)) return null
-  const cell = relaxedCell(POOL, of(records, 'search').at(-1)?.settings ?? {})
-  return notApplied.some((one) => isSameCell(one.cell, cell)) ? null : cell
+  return relaxedCell(POOL, of(records, 'search').at(-1)?.settings ?? {})
 }
 
 /**

@@ -1,5 +1,6 @@
 import { connectionsFor } from '../generators/connections.js'
 import { isSameCell, wholePercent } from '../report/format.js'
+import { ADDED_RTT } from '../system/between.js'
 import { randomAt } from '../system/random.js'
 import { LEAD_S } from '../verdict/dose/dosing.js'
 import { suspectsOf } from '../verdict/dose/suspects.js'
@@ -21,14 +22,18 @@ const OVERLOAD = 1.25
 const MIN_BLOCKS = 6
 const MAX_BLOCKS = 10
 /** The fewest for which a 95 % interval by ranks is finite, beside at least as many blocks. */
-const RELAXED_TRIALS = 4
-const RELAXED_SLICES = 2
+const CHANGED_TRIALS = 4
+const CHANGED_SLICES = 2
 /** Some trials may be invalid, for example without a free port. */
-const MAX_TRIALS = MAX_BLOCKS + RELAXED_TRIALS + 3
+const MORE_TRIALS = 3
 /** After a restart, V8 has compiled nothing. */
 const COLD_WARMUP_S = 2
 /** Share of its time that a dose takes from a suspect: small against what the service needs, large against the noise. */
 const SHARE = 0.1
+/** Timers are good to a millisecond: a round trip shorter than this cannot be made a little longer. */
+const LEAST_RTT_MS = 1
+/** By which the way to the database is slowed: more than other suspects, since it is in fewer trials. */
+const PATH_SHARE = 0.2
 const OF_THROUGHPUT =
   /^(api-|postgres-(cpu|quota|commit|lock)|pool-|generator-cpu|lock-step|none-reached|machine-noise)/
 /** Whether a proof can test a limit. Others, such as open files, are limits of connections, which its load does not test. @param {string} resource */
@@ -38,10 +43,10 @@ export const limitsThroughput = (resource) => OF_THROUGHPUT.test(resource)
  * The next trial of a search's proof. The load is more than the target can take over a bounded number of connections: all of them are
  * busy, as in a closed loop. Our own driver `paced` does that at the lowest cost; with any other driver, the load is a closed loop. Pure.
  * @param {Plan} plan @param {TrialRecord[]} records @param {string} driver of the closed loop
- * @param {Cell | null} relaxed the cell with a larger pool; null: the pool is not accused
+ * @param {Cell[]} changed cells with a larger pool or a longer way to the database
  * @returns {Step | null}
  */
-export function proofStep(plan, records, driver, relaxed) {
+export function proofStep(plan, records, driver, changed) {
   const seen = of(records, 'search').findLast((record) => isValid(record) && record.cell === null)
   if (!plan.proves || !seen) return null
   const most_rps = Math.max(...of(records, 'search').map(({ traffic }) => traffic.achieved_rps))
@@ -53,46 +58,56 @@ export function proofStep(plan, records, driver, relaxed) {
   }
   const closed = { loop: /** @type {const} */ ('closed'), rate_rps: null, connections: connectionsOf(records) }
   const load = plan.driver === 'paced' ? { driver: 'paced', ...overload } : { driver, ...closed }
-  return nextOfProof(plan, records, { seen, load, relaxed })
+  return nextOfProof(plan, records, { seen, load, changed })
 }
 
 /**
  * The next trial of a proof. In each block every suspect is slowed for a slice of a second or more, next to one without a dose, both in random order.
- * Where the pool is accused, some trials in the middle have a larger one. The proof ends when the limit is decided. Pure.
+ * In the middle, some trials have a larger pool, or a longer way to the database. The proof ends when the limit is decided. Pure.
  * @param {Pick<Plan, 'pids' | 'mix' | 'warmup_s' | 'dose_ratio'>} plan @param {TrialRecord[]} records of the target, and
  *   of others
  * @param {object} about
  * @param {TrialRecord} about.seen a trial that shows what can be slowed
  * @param {Pick<Step['load'], 'driver' | 'loop' | 'rate_rps' | 'connections' | 'fresh_connections'>} about.load
- * @param {Cell | null} about.relaxed null: the pool is not accused
+ * @param {Cell[]} [about.changed] the target's cell with a larger pool, or with a longer way to its database
  * @returns {Step | null}
  */
-export function nextOfProof(plan, records, { seen, load, relaxed }) {
+export function nextOfProof(plan, records, { seen, load, changed = [] }) {
   const own = records.filter(({ cell }) => isSameCell(cell, seen.cell))
   const isAccused = own.some(({ at, limit }) => at.phase !== 'proof' && limit?.resource === 'postgres-commit')
   // The proof's own trials tell best how often its load has the log flushed.
   const suspects = suspectsOf(plan, seen, isAccused ? own.at(-1) : undefined)
   // A proof compares the service with at least one other suspect.
   if (suspects.length < 2 || !suspects.some(({ resource }) => resource === 'api-cpu')) return null
-  const tried = of(records, 'proof').filter(({ cell }) => [seen.cell, relaxed].some((own) => isSameCell(own, cell)))
+  const tried = of(records, 'proof').filter(({ cell }) => [seen.cell, ...changed].some((own) => isSameCell(own, cell)))
   const valid = tried.filter(isValid)
-  const round = valid.filter(({ at }) => !at.relaxed).length
-  const isRelaxed = relaxed !== null && round >= MIN_BLOCKS / 2 && valid.length - round < RELAXED_TRIALS
-  if (tried.length >= MAX_TRIALS || (!isRelaxed && isDone(valid, round))) return null
+  const validOf = (/** @type {Cell | null} */ cell) => valid.filter((record) => isSameCell(record.cell, cell)).length
+  const round = validOf(seen.cell)
+  const change = round < MIN_BLOCKS / 2 ? undefined : changed.find((cell) => validOf(cell) < CHANGED_TRIALS)
+  const most = MAX_BLOCKS + changed.length * CHANGED_TRIALS + MORE_TRIALS
+  if (tried.length >= most || (!change && isDone(valid, round))) return null
   // A small dose that decides nothing is doubled.
   const share = (round < MIN_BLOCKS ? 1 : 2) * (plan.dose_ratio ?? SHARE)
-  const slices = isRelaxed ? undefined : slicesOf(suspects, share, plan.mix.seed, round)
-  const duration_s = LEAD_S + (slices?.length ?? RELAXED_SLICES) * sliceDuration_s(own)
-  const cell = isRelaxed ? relaxed : seen.cell
+  const slices = change ? undefined : slicesOf(suspects, share, plan.mix.seed, round)
+  const duration_s = LEAD_S + (slices?.length ?? CHANGED_SLICES) * sliceDuration_s(own)
+  const cell = change ?? seen.cell
   const isWarm = isSameCell(records.at(-1)?.cell ?? null, cell)
   const warmup_s = isWarm ? plan.warmup_s : Math.max(plan.warmup_s, COLD_WARMUP_S)
   return {
-    at: { phase: 'proof', round, ...(isRelaxed && { relaxed: true }) },
+    at: { phase: 'proof', round, ...(change && { relaxed: true }) },
     cell,
     left_s: Math.max(1, MIN_BLOCKS - round) * (warmup_s + duration_s),
     about: 'which suspect moves the throughput? Each is slowed in turn',
-    load: { ...(isRelaxed ? doubled(load) : load), slices, warmup_s, duration_s },
+    load: { ...(change && !(ADDED_RTT in change) ? doubled(load) : load), slices, warmup_s, duration_s },
   }
+}
+
+/** The cell whose way to the database is a quarter longer; null: it is too short. @param {TrialRecord[]} records @returns {Cell | null} */
+export function pathCell(records) {
+  const seen = of(records, 'search').findLast(isValid)
+  const { round_trip_ms = 0 } = seen?.probes.postgres ?? {}
+  if (seen?.target.kind !== 'local' || round_trip_ms < LEAST_RTT_MS) return null
+  return { [ADDED_RTT]: Math.max(1, Math.round((round_trip_ms * PATH_SHARE) / (1 - PATH_SHARE))) }
 }
 
 /** @param {TrialRecord[]} records of the target */
@@ -149,7 +164,7 @@ export function proven(limit, records) {
   if (!limit || !limitsThroughput(limit.resource) || elasticities.some(({ undosed }) => undosed))
     return { limit, elasticities }
   const { kind, suspects } = provenBy(own)
-  const wasDosed = elasticities.some(({ resource }) => STANDS_FOR[resource].test(limit.resource))
+  const wasDosed = elasticities.some(({ resource }) => STANDS_FOR[resource]?.test(limit.resource))
   if (kind === 'none' && wasDosed) return { limit: { ...limit, confirmed: false }, elasticities }
   if (kind === 'none' || kind === 'undecided') return { limit, elasticities }
   const [first] = suspects

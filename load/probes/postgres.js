@@ -85,6 +85,7 @@ export async function watchPostgres(database) {
           wal_bytes: last.wal_bytes - first.wal_bytes,
           connections: Math.max(first.connections, last.connections),
           connections_max: last.connections_max,
+          round_trip_ms: database.round_trip_ms,
         }
       }
     },

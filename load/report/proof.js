@@ -34,7 +34,7 @@ export function effectText({ elasticity, low, high, factor }) {
   return `${percentOf(elasticity)} %${interval}`
 }
 
-/** Which suspects kept their speed, and why. @param {Pick<TrialRecord, 'doses' | 'limit' | 'probes' | 'load'>[]} records of a search and its proof */
+/** Which suspects kept their speed, and why. @param {Pick<TrialRecord, 'doses' | 'limit' | 'probes' | 'load' | 'target'>[]} records of a search and its proof */
 export function undosedTexts(records) {
   const waiting = records.findLast(({ limit, probes }) => limit?.resource === COMMIT && probes.postgres?.commit_problem)
   const undosed = records
@@ -45,6 +45,8 @@ export function undosedTexts(records) {
   const reasons = [
     ...[...new Set(undosed)].map((suspect) => `${suspect}, whose processes we may not stop`),
     isHidden && 'Postgres, whose processes this machine cannot see',
+    records.some(({ doses, target }) => doses && target.kind === 'ssh') &&
+      "the path to Postgres, since the program that slows it would run on the service's host",
     records.some(({ load }) => load.load_hosts) && "the load hosts, since the proof's load comes from this machine",
     waiting && `the commit, since ${waiting.probes.postgres.commit_problem}`,
   ]

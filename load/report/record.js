@@ -23,9 +23,11 @@
  * @typedef {ProcessProbe & Figures<'open_files_max' | 'gc_ratio' | 'elu_ratio' | 'loop_delay_p99_ms' | 'loop_delay_max_ms' | 'in_flight_mean' |
  *   'waiting_mean' | 'pool_used_mean' | 'pool_waiting_mean' | 'hashing_mean' | 'statements' | 'statement_mean_ms' | 'connections_max' |
  *   'dropped_connections'> & { problems?: Record<string, number>, shed?: Record<string, number>, metrics_problem?: string }} ApiProbe
- * @typedef {Figures<'samples' | 'active_mean' | 'cpu_core_ratio' | 'commits' | 'wal_flushes' | 'wal_bytes' | 'connections' | 'connections_max'> &
+ * @typedef {Figures<'samples' | 'active_mean' | 'cpu_core_ratio' | 'commits' | 'wal_flushes' | 'wal_bytes' | 'connections' | 'connections_max' |
+ *   'round_trip_ms'> &
  *   { waits?: Record<string, number>, cores?: string, quota_cores?: number, throttled_ratio?: number, checkpoint_s?: number, checkpoint_problem?: string,
- *   commit_problem?: string | null }} PostgresProbe commit_problem: why commits cannot be slowed; null: they can
+ *   commit_problem?: string | null }} PostgresProbe commit_problem: why commits cannot be slowed; null: they can; round_trip_ms:
+ *   the shortest from this machine, at the start of the run
  * @typedef {Figures<'listen_overflows' | 'listen_drops' | 'accept_queue_max' | 'retransmits' | 'segments_sent' | 'tracking_drops' | 'time_wait' |
  *   'pressure_cpu_ratio' | 'memory_available_bytes'> & { cores?: Record<string, CoreShare>, disk?: DiskUse }} KernelProbe
  * @typedef {{ read_bytes: number, written_bytes: number, busy_ratio: number, flushes?: number, flush_ratio?: number }} DiskUse busy, flush:

@@ -77,7 +77,7 @@ export async function describeRun(plan, { database, cores, host }) {
   const what = host ? host.name : 'this system'
   const shared = `${what} cannot pin processes (one core, or no taskset): the API shared its core with everything else`
   const isPinned = plan.url || (host ?? { cores }).cores
-  const { kind, version, schema } = database ?? {}
+  const { kind, version, schema, round_trip_ms } = database ?? {}
   return {
     machine: describeMachine(),
     ...(host && { target_machine: { name: host.name, ...host.machine } }),
@@ -85,7 +85,7 @@ export async function describeRun(plan, { database, cores, host }) {
       ...{ node: process.version, postgres: database?.version ?? null, redline_commit: await redlineCommit() },
       driver: `${driver.name} (${await driver.version()})`,
     },
-    database: database && { kind, version, schema, ...database.durability },
+    database: database && { kind, version, schema, round_trip_ms, ...database.durability },
     slo: plan.slo,
     warnings: [...(database?.warnings ?? []), ...(isPinned ? [] : [shared])],
   }

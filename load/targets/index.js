@@ -1,4 +1,5 @@
 import { keptUrl } from '../command/credentials.js'
+import { putDistance, ROUND_TRIP, shortestRoundTrip } from '../system/between.js'
 import { openLocal } from './local.js'
 import { openSsh } from './ssh.js'
 
@@ -29,9 +30,24 @@ import { openSsh } from './ssh.js'
 
 export { NODE_FLAGS, openLocal } from './local.js'
 
-/** Starts the API on the given host, by default this one. @param {Place} place @typedef {Parameters<typeof openLocal>[0] & { host?: Host }} Place */
-export function openApi(place) {
-  return place.host ? openSsh(place) : openLocal(place)
+/**
+ * Starts the API on the given host, by default this one, and what delays its way to the database.
+ * @param {Place} place @returns {Promise<Target>} its settings have the round trip through what delays it
+ * @typedef {Parameters<typeof openLocal>[0] & { host?: Host, added_rtt_ms?: number }} Place added_rtt_ms: to each round trip
+ */
+export async function openApi({ added_rtt_ms, ...place }) {
+  if (!added_rtt_ms) return place.host ? openSsh(place) : openLocal(place)
+  const { databaseUrl, end } = await putDistance(place, added_rtt_ms)
+  try {
+    const round_trip_ms = await shortestRoundTrip(databaseUrl)
+    const target = await openLocal({ ...place, databaseUrl })
+    const settings = { ...target.settings, [ROUND_TRIP]: Number(round_trip_ms.toFixed(2)) }
+    const stop = () => target.stop().finally(end)
+    return { ...target, settings, stop }
+  } catch (error) {
+    await end()
+    throw error
+  }
 }
 
 /**

@@ -1,3 +1,4 @@
+import { ROUND_TRIP } from '../system/between.js'
 import { ledgerOf } from './ledger.js'
 import { shift, typical } from './ranks.js'
 
@@ -18,8 +19,9 @@ const FULL = 0.95
 /** A part of Postgres that can be slowed alone, and what it is a part of. */
 const COMMIT = 'postgres-commit'
 const WHOLE = 'postgres-cpu'
-/** What is relaxed instead of slowed. */
-const RELAXED = 'pool-size'
+/** What is enlarged instead of slowed, and what only a proxy can slow: each in trials of its own. */
+const POOL = 'pool-size'
+const PATH = 'postgres-path'
 
 /**
  * The elasticity of the throughput with respect to each suspect's speed: d ln(throughput) / d ln(speed). It is about 1 for the
@@ -41,25 +43,39 @@ export function elasticitiesOf(records) {
     const undosed = own.every(({ share }) => share === 0) && { undosed: /** @type {const} */ (true) }
     return { suspect, resource: own[0].resource, ...rounded(estimate, low, high), pairs: own.length, ...undosed }
   })
-  return [...dosed, ...relaxedElasticity(records)].sort((a, b) => b.elasticity - a.elasticity)
+  return [...dosed, ...changedElasticities(records)].sort((a, b) => b.elasticity - a.elasticity)
 }
 
-/** The same for a pool that was enlarged in some trials: d ln(throughput) / d ln(size). @param {TrialRecord[]} records @returns {Elasticity[]} */
-function relaxedElasticity(records) {
-  const relaxed = records.filter(({ at }) => at.relaxed)
+/**
+ * The same for a pool that was enlarged in some trials, and for a way to the database that was made longer in others.
+ * @param {TrialRecord[]} records @returns {Elasticity[]}
+ */
+function changedElasticities(records) {
   const base = records.filter(({ at }) => !at.relaxed)
-  if (relaxed.length === 0 || base.length === 0) return []
-  const [larger, usual] = [relaxed, base].map(([{ settings }]) => Number(settings.POOL_MAX))
-  const factor = larger / usual
+  const changed = records.filter(({ at }) => at.relaxed)
+  if (base.length === 0 || changed.length === 0) return []
+  const [{ settings, probes }] = base
   const undosed = base.flatMap(({ doses = [], traffic }) => {
     const slices = doses.filter(({ share }) => share === 0)
     return Math.log(slices.reduce((sum, slice) => sum + rateIn(traffic.ticks, slice), 0) / slices.length)
   })
-  const gains = relaxed.map(({ traffic }) => Math.log(traffic.goodput_rps))
-  const { estimate, low, high } = shift(gains, undosed, CONFIDENCE)
-  const [gain, least, most] = [estimate, low, high].map((one) => one / Math.log(factor))
-  const suspect = `POOL_MAX x ${digits(factor)}`
-  return [{ suspect, resource: RELAXED, ...rounded(gain, least, most), pairs: relaxed.length, factor }]
+  const against = (/** @type {TrialRecord[]} */ own, /** @type {number} */ speedup) => {
+    const gains = own.map(({ traffic }) => Math.log(traffic.goodput_rps))
+    const { estimate, low, high } = shift(gains, undosed, CONFIDENCE)
+    const [gain, ...ends] = [estimate, low, high].map((one) => one / Math.log(speedup))
+    const [least, most] = ends.sort((a, b) => a - b)
+    return { ...rounded(gain, least, most), pairs: own.length }
+  }
+  const larger = changed.filter((record) => !(ROUND_TRIP in record.settings))
+  const farther = changed.filter((record) => ROUND_TRIP in record.settings)
+  const factor = Number(larger[0]?.settings.POOL_MAX) / Number(settings.POOL_MAX)
+  const nearer = Number(probes.postgres?.round_trip_ms) / Number(farther[0]?.settings[ROUND_TRIP])
+  const pool = { suspect: `POOL_MAX x ${digits(factor)}`, resource: POOL, factor }
+  const path = { suspect: 'the path to Postgres', resource: PATH }
+  return [
+    ...(larger.length > 0 ? [{ ...pool, ...against(larger, factor) }] : []),
+    ...(farther.length > 0 ? [{ ...path, ...against(farther, nearer) }] : []),
+  ]
 }
 
 /** @param {number} estimate @param {number} low @param {number} high */
@@ -72,18 +88,17 @@ function rounded(estimate, low, high) {
  * What the doses prove. The limit is a suspect with an elasticity of at least 0.5 that exceeds that of every other suspect, in the sense
  * that the interval of the paired differences excludes 0. Several suspects above 0 take turns (lock-step) unless the counters call two
  * of them full (tie). A pool whose size moves the throughput comes first: slowing what holds its connections slows it too, but is not
- * the cause.
+ * the cause. The path to the database is never the limit itself: what waits for it is, such as a pool. Its elasticity says what a
+ * nearer database would gain.
  * @param {TrialRecord[]} records with doses
  * @returns {{ kind: 'full' | 'lock-step' | 'tie' | 'none' | 'undecided', suspects: Elasticity[] }} suspects: one limit, or several that
  *   share the time, most elastic first
  */
 export function provenBy(records) {
   const all = elasticitiesOf(records)
-  const pool = all.find(
-    ({ resource, elasticity, low }) => resource === RELAXED && elasticity >= LEAST && Number(low) > 0,
-  )
+  const pool = all.find(({ resource, elasticity, low }) => resource === POOL && elasticity >= LEAST && Number(low) > 0)
   if (pool) return { kind: 'full', suspects: [pool] }
-  const elasticities = all.filter(({ resource }) => resource !== RELAXED)
+  const elasticities = all.filter(({ resource }) => resource !== POOL && resource !== PATH)
   const pairs = pairsOf(records)
   const moving = elasticities.filter(({ low }) => low !== null && low > 0)
   const [first] = moving

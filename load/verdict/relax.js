@@ -1,4 +1,5 @@
 import { SETTINGS } from '../../api/settings.js'
+import { ADDED_RTT } from '../system/between.js'
 
 /**
  * @import { Place } from '../targets/index.js'
@@ -42,6 +43,7 @@ export function relaxedCell(resource, settings) {
 export function relaxed(place, cell) {
   if (!cell) return place
   const [[name, value]] = Object.entries(cell)
+  if (name === ADDED_RTT) return { ...place, added_rtt_ms: Number(value) }
   if (name === 'NOFILE') return { ...place, nofile: Number(value) }
   if (name === 'CORES') return { ...place, cores: place.allCores }
   if (name === 'HEAP') return { ...place, nodeFlags: [...(place.nodeFlags ?? []), ...LARGE_HEAP] }

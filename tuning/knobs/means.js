@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { DRIVERS } from '../../load/generators/drivers/index.js'
+import { putDistance, shortestRoundTrip } from '../../load/system/between.js'
 import { nodeOf } from '../../load/system/node-versions.js'
-import { putDistance, shortestRoundTrip } from './between.js'
 import { poolSizeOf, putPgbouncer } from './pgbouncer.js'
 import { ask, plantTrigger } from './session.js'
 

@@ -3,10 +3,10 @@ import { chmodSync, chownSync, copyFileSync, rmSync, writeFileSync } from 'node:
 import path from 'node:path'
 import pg from 'pg'
 import { NotApplied } from '../../load/command/errors.js'
+import { asksForTls, startBetween } from '../../load/system/between.js'
 import { postgresUser } from '../../sql/binaries.js'
 import { leashed } from '../../sql/leash.js'
 import { makeScratch } from '../../sql/scratch.js'
-import { asksForTls, startBetween } from './between.js'
 import { ask } from './session.js'
 
 /** @import { Place } from '../../load/run/site.js' */

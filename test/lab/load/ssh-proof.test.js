@@ -24,7 +24,7 @@ const proofOnly = /** @satisfies {Experiment<any>} */ ({
   ...sweep,
   design(plan, records) {
     const [seen] = records
-    if (seen) return records.length > BLOCKS ? null : nextOfProof(plan, records, { seen, load: LOAD, relaxed: null })
+    if (seen) return records.length > BLOCKS ? null : nextOfProof(plan, records, { seen, load: LOAD })
     const at = { phase: 'search', purpose: 'bracket' }
     return { at, cell: null, left_s: 1, load: { ...LOAD, warmup_s: 0.3, duration_s: 1, times_work: true } }
   },

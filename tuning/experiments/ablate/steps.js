@@ -60,8 +60,8 @@ function proofStep(plan, records) {
   const seen = blocks.findLast(({ cell }) => cell.variant === WHOLE)
   if (!seen) return null
   const { driver, loop, rate_rps, connections } = seen.load
-  const about = { seen, load: { driver, loop, rate_rps, connections }, relaxed: null }
-  return nextOfProof({ ...plan, warmup_s: OTHER_WARMUP_S }, records, about)
+  const load = { driver, loop, rate_rps, connections }
+  return nextOfProof({ ...plan, warmup_s: OTHER_WARMUP_S }, records, { seen, load })
 }
 
 /** The closed loop of the proof, preferably the cheapest one; null: there is no proof. @param {Pick<AblatePlan, 'consumers' | 'proves'>} plan */

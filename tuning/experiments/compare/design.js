@@ -72,7 +72,7 @@ function proofStep(plan, side, records) {
   return nextOfProof({ ...plan, warmup_s: WARMUP_S }, records, {
     seen,
     load,
-    relaxed: notch && { ...seen.cell, ...notch },
+    changed: notch ? [{ ...seen.cell, ...notch }] : [],
   })
 }
 

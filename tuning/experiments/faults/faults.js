@@ -120,14 +120,14 @@ function design(plan, records) {
     const again = own.filter((record) => record.at.phase !== 'proof' && isSameCell(record.cell, cell))
     if (notch && !isSettled(again, isValid, MAX_INVALID)) return { ...step, cell }
     if (!plan.proves || !FAULTS[fault].dosed) continue
-    const relaxed = notch && 'POOL_MAX' in notch ? cell : null
+    const changed = notch && 'POOL_MAX' in notch ? [cell] : []
     const closed = {
       driver: 'autocannon',
       loop: /** @type {const} */ ('closed'),
       rate_rps: null,
       connections: Math.min(load.connections, mostInTime(planted)),
     }
-    const proof = nextOfProof(plan, own, { seen: planted, load: closed, relaxed })
+    const proof = nextOfProof(plan, own, { seen: planted, load: closed, changed })
     if (proof) return { ...proof, at: { ...proof.at, block } }
   }
   return null

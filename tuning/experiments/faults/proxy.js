@@ -1,6 +1,6 @@
 import http from 'node:http'
 import net from 'node:net'
-import { createLine } from '../../knobs/line.js'
+import { createLine } from '../../../load/system/line.js'
 
 /** A proxy in front of the API, as a process: `proxy.js KIND URL PORT`. @type {Record<string, (target: URL) => net.Server>} */
 const PROXIES = { limiter, far }

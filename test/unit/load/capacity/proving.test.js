@@ -1,5 +1,5 @@
 import t from 'tap'
-import { proofStep, proven } from '../../../../load/capacity/proving.js'
+import { pathCell, proofStep, proven } from '../../../../load/capacity/proving.js'
 import { dosed } from '../../../support/simulated/doses.js'
 
 /** @import { Step } from '../../../../load/report/record.js' */
@@ -56,8 +56,8 @@ const MAX_STEPS = 100
  *   the throughput; null: the pool is not accused @param {any[]} [records] of the search
  */
 function proof(elasticities, how, gain = null, plan = PLAN, records = searched()) {
-  const cell = gain === null ? null : { POOL_MAX: 80 }
-  const next = () => proofStep(plan, records, 'autocannon', cell)
+  const cells = gain === null ? [] : [{ POOL_MAX: 80 }]
+  const next = () => proofStep(plan, records, 'autocannon', cells)
   /** @type {Step[]} */
   const steps = []
   for (let step = next(); step; step = next()) {
@@ -176,7 +176,7 @@ t.test('with a dose of zero nothing is slowed, every interval should contain 0, 
 
 t.test('our own driver offers more than the target takes, and twice that to a larger pool', async (t) => {
   const plan = { ...PLAN, driver: 'paced' }
-  const first = proofStep(plan, searched(), 'autocannon', null)
+  const first = proofStep(plan, searched(), 'autocannon', [])
   t.match(first?.load, { driver: 'paced', loop: 'open', rate_rps: 1250, connections: 120 })
   const blocks = Array.from({ length: 3 }, (_, round) => ({
     at: { phase: 'proof', round },
@@ -184,12 +184,12 @@ t.test('our own driver offers more than the target takes, and twice that to a la
     outcome: PASSED,
     traffic: {},
   }))
-  const larger = proofStep(plan, [...searched(), ...blocks], 'autocannon', { POOL_MAX: 80 })
+  const larger = proofStep(plan, [...searched(), ...blocks], 'autocannon', [{ POOL_MAX: 80 }])
   t.match(larger, { cell: { POOL_MAX: 80 }, load: { rate_rps: 2500, connections: 240 } })
 })
 
 t.test('nothing is dosed where the service cannot be, or before there is an answer', async (t) => {
-  const step = (/** @type {any} */ plan, /** @type {any[]} */ records) => proofStep(plan, records, 'autocannon', null)
+  const step = (/** @type {any} */ plan, /** @type {any[]} */ records) => proofStep(plan, records, 'autocannon', [])
   const url = searched({ target: { kind: 'url', cores: null }, probes: { generator: { cpu_core_ratio: 0.3 } } })
   t.equal(step({ ...PLAN, proves: false }, searched()), null)
   t.equal(step(PLAN, searched().slice(0, 2)), null)
@@ -288,7 +288,7 @@ const STILL = { [SERVICE]: 0, [OTHERS]: 0, 'the generator': 0 }
 
 t.test('the commit is dosed only where it was the limit of a trial by its counters, and can be slowed', async (t) => {
   const slicesOf = (/** @type {object} */ options) => {
-    const slices = proofStep(PLAN, searched(options), 'autocannon', null)?.load.slices ?? []
+    const slices = proofStep(PLAN, searched(options), 'autocannon', [])?.load.slices ?? []
     return slices.filter(({ suspect }) => suspect === 'the commit')
   }
   const commit = { suspect: 'the commit', resource: 'postgres-commit', flush_us: 2500 }
@@ -299,11 +299,11 @@ t.test('the commit is dosed only where it was the limit of a trial by its counte
   const [search] = searched({ probes: FLUSHED, limit: 'postgres-commit' }).slice(2)
   const probes = { ...FLUSHED, postgres: { ...FLUSHED.postgres, wal_flushes: 1600 } }
   const round = { ...search, at: { phase: 'proof', round: 0 }, probes, limit: { resource: 'none-reached' } }
-  const next = proofStep(PLAN, [...searched(), search, round], 'autocannon', null)?.load.slices ?? []
+  const next = proofStep(PLAN, [...searched(), search, round], 'autocannon', [])?.load.slices ?? []
   t.equal(next.find(({ suspect }) => suspect === 'the commit')?.flush_us, 1250, 'by the last trial of the proof')
   const elsewhere = { ...searched({ probes: FLUSHED, limit: 'postgres-commit' })[2], cell: { POOL_MAX: 80 } }
   const [, ...rest] = searched({ probes: FLUSHED })
-  const slices = proofStep(PLAN, [elsewhere, ...rest], 'autocannon', null)?.load.slices ?? []
+  const slices = proofStep(PLAN, [elsewhere, ...rest], 'autocannon', [])?.load.slices ?? []
   t.notOk(
     slices.some(({ suspect }) => suspect === 'the commit'),
     'it was the limit of a larger pool',
@@ -323,4 +323,43 @@ t.test('a proof decides between the commit and Postgres as a whole, whichever th
   t.match(corrected, { resource: 'postgres-commit', runner_up: 'pool-size', confirmed: true })
   const other = proof({ ...STILL, Postgres: 0.9, 'the commit': 0.2 }, {}, null, PLAN, before()).records
   t.match(proven(limit('postgres-commit'), other).limit, { resource: 'postgres-cpu', runner_up: 'postgres-commit' })
+})
+
+t.test('the way to a distant database is made longer by a quarter, in whole milliseconds', async (t) => {
+  const cellAt = (/** @type {object} */ postgres, kind = 'local') =>
+    pathCell(searched({ target: { kind, cores: '0' }, probes: { ...PROBES, postgres } }))
+  t.equal(cellAt({}), null, 'an older record has no round trip')
+  t.equal(cellAt({ round_trip_ms: 0.9 }), null)
+  t.strictSame(cellAt({ round_trip_ms: 1 }), { DB_RTT_MS: 1 })
+  t.strictSame(cellAt({ round_trip_ms: 20 }), { DB_RTT_MS: 5 })
+  t.equal(cellAt({ round_trip_ms: 20 }, 'ssh'), null)
+  t.equal(cellAt({ round_trip_ms: 20 }, 'url'), null)
+})
+
+t.test('what the way to the database costs is reported, and never called the limit', async (t) => {
+  const probes = { ...PROBES, postgres: { ...PROBES.postgres, round_trip_ms: 20 } }
+  const records = searched({ probes, limit: 'lock-step' })
+  const cells = [{ DB_RTT_MS: 5 }]
+  for (let step = proofStep(PLAN, records, 'autocannon', cells); step; ) {
+    const { ticks, doses } = dosed(step.load.slices ?? [], () => 0, { seed: records.length })
+    const goodput_rps = 8000 * (1 + records.length / 1000)
+    const isFar = step.cell !== null
+    records.push({
+      ...{ ...step, target: records[2].target, probes, outcome: PASSED, limit: { resource: 'lock-step' } },
+      settings: { POOL_MAX: 20, ...step.cell, ...(isFar && { DB_ROUND_TRIP_MS: 25 }) },
+      traffic: { achieved_rps: 1000, goodput_rps, ticks },
+      ...(!isFar && { doses }),
+    })
+    step = proofStep(PLAN, records, 'autocannon', cells)
+  }
+  const far = records.filter(({ cell }) => cell !== null)
+  t.equal(far.length, 4)
+  for (const { load } of far) t.match(load, { connections: 32, duration_s: 3 }, 'the same load as that of the others')
+  const named = /** @type {any} */ ({ resource: 'lock-step', evidence: [], confirmed: null })
+  const { limit, elasticities = [] } = proven(named, records)
+  t.equal(limit, named)
+  const [path] = elasticities
+  t.match(path, { suspect: 'the path to Postgres', resource: 'postgres-path', pairs: 4, factor: undefined })
+  t.ok(path.elasticity > 0.85 && path.elasticity < 1.05, `ln(0.8) / ln(20 / 25) is about 1, got ${path.elasticity}`)
+  t.ok(Number(path.low) <= path.elasticity && path.elasticity <= Number(path.high))
 })

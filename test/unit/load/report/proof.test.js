@@ -9,6 +9,7 @@ t.test('a report says once which suspects were not slowed, and why', async (t) =
   const trial = (/** @type {string} */ resource, /** @type {string | null} */ commit_problem = null) => ({
     limit: { resource },
     load: {},
+    target: { kind: 'local' },
     probes: { postgres: { commit_problem } },
   })
   const texts = (/** @type {any[]} */ records) => undosedTexts(records)
@@ -25,7 +26,7 @@ t.test('a report says once which suspects were not slowed, and why', async (t) =
   ])
 })
 
-/** @type {[name: string, postgres: object, load: object, texts: string[]][]} */
+/** @type {[name: string, postgres: object, load: object, texts: string[], kind?: string][]} */
 const PLACES = [
   ['Postgres here', { commits: 100, cores: '1' }, {}, []],
   ['no Postgres of ours', {}, {}, []],
@@ -36,12 +37,19 @@ const PLACES = [
     { load_hosts: ['ubuntu@a'] },
     ["Not slowed: the load hosts, since the proof's load comes from this machine."],
   ],
+  [
+    'the service elsewhere',
+    { commits: 100, cores: '1' },
+    {},
+    ["Not slowed: the path to Postgres, since the program that slows it would run on the service's host."],
+    'ssh',
+  ],
 ]
 
 t.test('what runs on another machine is not slowed, but for the service', async (t) => {
   const doses = [{ suspect: 'the service', share: 0.1, taken_ratio: 0.1 }]
-  for (const [name, postgres, load, texts] of PLACES) {
-    const searched = /** @type {any} */ ({ limit: null, load, probes: { postgres } })
+  for (const [name, postgres, load, texts, kind = 'local'] of PLACES) {
+    const searched = /** @type {any} */ ({ limit: null, load, target: { kind }, probes: { postgres } })
     t.strictSame(undosedTexts([searched, { ...searched, doses }, { ...searched, doses }]), texts, name)
   }
 })

@@ -3,7 +3,6 @@ import t from 'tap'
 import { cellName } from '../../../../load/report/format.js'
 import { markdownOf } from '../../../../load/report/markdown.js'
 import { PRESETS } from '../../../../tuning/experiments/tune/presets.js'
-import { asksForTls } from '../../../../tuning/knobs/between.js'
 import { KNOBS, parseKnob } from '../../../../tuning/knobs/knobs.js'
 import { pgbouncerConfig } from '../../../../tuning/knobs/pgbouncer.js'
 import { arithmeticBlocks } from '../../../../tuning/pages/more-cores.js'
@@ -49,18 +48,6 @@ t.test('statements with a name are followed since 1.21', async (t) => {
   t.match(config('2.0.0'), 'max_prepared_statements = 200')
   t.match(config('1.18.0'), /server_tls_sslmode = verify-full\nserver_tls_ca_file = \/f\/ca.pem/)
   t.match(config('1.18.0'), /listen_addr = 127.0.0.1.*default_pool_size = 7/s)
-})
-
-t.test('TLS that the environment asks for is not left out behind it', async (t) => {
-  const env = { PGSSLMODE: 'verify-full' }
-  t.equal(asksForTls({ databaseUrl: 'postgres://u:p@10.0.0.1/db', env }), true)
-  t.equal(
-    asksForTls({ databaseUrl: 'postgres://u:p@10.0.0.1/db?sslmode=disable', env }),
-    false,
-    'the URL counts first, as with pg',
-  )
-  t.equal(asksForTls({ databaseUrl: 'postgres://u:p@10.0.0.1/db', env: {} }), false)
-  t.equal(asksForTls({ databaseUrl: 'postgres://u:p@10.0.0.1/db?sslmode=verify-full', env: {} }), true)
 })
 
 t.test('the preset: pools against each other, and every mode where PgBouncer has the fewer connections', async (t) => {

@@ -59,7 +59,7 @@ function dosedTrial() {
   )
   const { doses, ticks } = dosed(slices, ({ resource }) => (resource === 'postgres-cpu' ? 1 : 0))
   const made = trial({ goodput: 140, p99: 300 })
-  return { ...made, at: { round: 0 }, doses, traffic: { ...made.traffic, ticks } }
+  return { ...made, target: { kind: 'local' }, at: { round: 0 }, doses, traffic: { ...made.traffic, ticks } }
 }
 
 const fail = (/** @type {any} */ made) => trial({ verdict: 'fail', ...made })

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createLine } from '../../../../tuning/knobs/line.js'
+import { createLine } from '../../../../load/system/line.js'
 import { virtualClock } from '../../../support/virtual-clock.js'
 
 /** What arrives, and when. @param {{ late_ms?: () => number }} [options] */

@@ -1,17 +1,21 @@
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
-import { NotApplied } from '../../load/command/errors.js'
-import { isListening, onFreePorts } from '../../load/system/ports.js'
-import { startService } from '../../load/system/service.js'
-import { openSession } from './session.js'
+import { connect, end, roundTrip_ms } from '../../sql/connection.js'
+import { NotApplied } from '../command/errors.js'
+import { isListening, onFreePorts } from './ports.js'
+import { startService } from './service.js'
 
-/** @import { Place } from '../../load/run/site.js' */
+/**
+ * @import { Host } from './ssh/host.js'
+ * @typedef {{ databaseUrl: string, env: NodeJS.ProcessEnv, logFile: string, host?: Host }} Place of the API; env: and of its Postgres
+ */
+
+/** The cell whose way to the database is longer, by ms that are added to a round trip, and the setting that has its round trip (ms). */
+export const ADDED_RTT = 'DB_RTT_MS'
+export const ROUND_TRIP = 'DB_ROUND_TRIP_MS'
 
 const STOP_GRACE_MS = 2000
 const PROXY = fileURLToPath(new URL('distance-proxy.js', import.meta.url))
-
-/** Round trips that are timed, since a busy machine makes most of them late. */
-const TRIES = 25
 
 /**
  * Starts a program between the API and its Postgres, on a free port of loopback.
@@ -57,18 +61,12 @@ export async function putDistance(place, roundTrip_ms) {
   })
 }
 
-/** The shortest round trip of some statements that ask nothing. @param {string} databaseUrl @returns {Promise<number>} in ms */
+/** The shortest round trip of some statements that ask nothing, in ms. @param {string} databaseUrl */
 export async function shortestRoundTrip(databaseUrl) {
-  const session = await openSession(databaseUrl)
+  const client = await connect(databaseUrl)
   try {
-    const times_ms = []
-    for (let i = 0; i < TRIES; i++) {
-      const start_ms = performance.now()
-      await session.query('')
-      times_ms.push(performance.now() - start_ms)
-    }
-    return Math.min(...times_ms)
+    return await roundTrip_ms(client)
   } finally {
-    await session.end()
+    await end(client)
   }
 }
