@@ -1,6 +1,9 @@
+#!/usr/bin/env node
 import { main } from '../load/run/shell.js'
+import { doctor } from '../load/verbs/doctor.js'
 import { sweep } from '../load/verbs/sweep/sweep.js'
 import { reportOn } from './pages/report/report.js'
 import { VERBS } from './verbs.js'
 
-process.exitCode = await main({ ...VERBS, report: reportOn({ sweep, ...VERBS }) }, process.argv.slice(2))
+const verbs = { sweep, doctor, ...VERBS }
+process.exitCode = await main({ ...verbs, report: reportOn(verbs) }, process.argv.slice(2))

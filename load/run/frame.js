@@ -1,3 +1,4 @@
+import { spoken } from '../command/spoken.js'
 import { EXACT_SAMPLES } from '../generators/drivers/recorder.js'
 import { answer, drawn, heading, list } from '../report/blocks.js'
 import { cellName, count, offered, wholePercent } from '../report/format.js'
@@ -88,7 +89,7 @@ function methodOf(run, records) {
 /** @param {Run} run @param {string} [script] */
 function commandOf({ verb, argv, plan }, script = verb) {
   const seed = plan.mix ? `, seed ${plan.mix.seed}` : ''
-  return `Command: \`npm run ${[script, ...(argv.length > 0 ? ['--', ...argv] : [])].join(' ')}\`${seed}.`
+  return spoken(`Command: \`npm run ${[script, ...(argv.length > 0 ? ['--', ...argv] : [])].join(' ')}\`${seed}.`)
 }
 
 /** @param {TrialRecord[]} records */

@@ -1,4 +1,5 @@
 import { createLogUpdate } from 'log-update'
+import { spoken } from '../command/spoken.js'
 import { cellName, count, milliseconds, offered } from '../report/format.js'
 
 /**
@@ -39,7 +40,7 @@ export function createProgress(stream, env) {
     /** @param {string} text something that takes a while */
     note(text) {
       live?.clear()
-      stream.write(`${text}\n`)
+      stream.write(`${spoken(text)}\n`)
       show({})
     },
 

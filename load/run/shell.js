@@ -3,6 +3,7 @@ import { removeLeftovers } from '../../sql/scratch.js'
 import { readEnvironment } from '../command/environment.js'
 import { RemoteError, ServiceEnded, UsageError } from '../command/errors.js'
 import { helpText, parseCommand } from '../command/flags.js'
+import { spoken } from '../command/spoken.js'
 import { DATABASE_FLAG } from '../system/ssh/plan.js'
 import { runVerb } from './experiment.js'
 import { createProgress } from './progress.js'
@@ -23,24 +24,30 @@ const COMMON = {
 }
 
 /**
- * Runs the verb that a command line names.
- * @param {Record<string, Verb | Action>} verbs @param {string[]} argv @param {Partial<Shell>} [shell]
+ * Runs the verb that a command line names. A URL in its place is the target of a sweep.
+ * @param {Record<string, Verb | Action>} verbs @param {string[]} command @param {Partial<Shell>} [shell]
  * @returns {Promise<number>} exit code
  * @typedef {{ stdout: Output, stderr: Output, env: NodeJS.ProcessEnv, dotenvFile: string, signal: AbortSignal,
  *   tidy: () => Promise<void>, lab: Partial<Lab> }} Shell surroundings of a verb: by default those of this process;
  *   signal: interrupts the verb; by default, SIGINT, SIGTERM and SIGHUP do; tidy: removes what killed labs left behind
  * @typedef {{ write: (text: string) => unknown, isTTY?: boolean, rows?: number, columns?: number }} Output
  */
-export async function main(verbs, [name = '', ...argv], shell = {}) {
+export async function main(verbs, command, shell = {}) {
   const { stdout = process.stdout, stderr = process.stderr, env, dotenvFile, tidy = removeLeftovers, lab } = shell
+  const [name = '', ...argv] = /^https?:/i.test(command[0] ?? '') ? ['sweep', '--url', ...command] : command
+  if (isHelp(name)) {
+    stdout.write(
+      `Redline: how many requests per second can a service sustain, and what limits it?\n\n${verbsText(verbs)}`,
+    )
+    return EXIT.answered
+  }
   if (!Object.hasOwn(verbs, name)) {
-    const known = Object.entries(verbs).map(([own, verb]) => `  npm run ${verb.script ?? own}   ${verb.about}\n`)
-    stderr.write(`redline: expected one of these verbs, got ${name || 'none'}\n${known.join('')}`)
+    stderr.write(`redline: expected one of these verbs, got ${name || 'none'}\n${verbsText(verbs)}`)
     return EXIT.usage
   }
   const verb = verbs[name]
   const flags = flagsOf(verb)
-  if (argv.includes('--help') || argv.includes('-h')) {
+  if (argv.some(isHelp)) {
     stdout.write(helpOf(name, verb, flags))
     return EXIT.answered
   }
@@ -61,9 +68,21 @@ export async function main(verbs, [name = '', ...argv], shell = {}) {
     // The message is enough where the system (a full disk, a missing folder), another host or the API failed; a stack is for our
     // own mistakes.
     const isOthers = error instanceof RemoteError || error instanceof ServiceEnded || /^E[A-Z]+$/.test(String(code))
-    stderr.write(`redline: ${isUsers || isOthers ? message : stack}\n`)
+    stderr.write(`redline: ${isUsers || isOthers ? spoken(message) : stack}\n`)
     return isUsers ? EXIT.usage : EXIT.noAnswer
   }
+}
+
+/** @param {string} word */
+function isHelp(word) {
+  return word === '--help' || word === '-h'
+}
+
+/** A line for each verb. @param {Record<string, Verb | Action>} verbs */
+function verbsText(verbs) {
+  const known = Object.entries(verbs).map(([own, verb]) => [spoken(`  npm run ${verb.script ?? own}`), verb.about])
+  const width = Math.max(0, ...known.map(([command]) => command.length))
+  return known.map(([command, about]) => `${command.padEnd(width)}   ${about}\n`).join('')
 }
 
 /** A verb's own flags, and those that all of its kind have. @param {Verb | Action} verb @returns {Record<string, Flag>} */
@@ -77,7 +96,7 @@ function flagsOf(verb) {
 function helpOf(name, { script = name, about, details, examples, ...verb }, flags) {
   const operands = 'operands' in verb ? `${verb.operands} [flags]` : '[flags]'
   const text = `${about[0].toUpperCase()}${about.slice(1)}${details ? `\n\n${details}` : ''}`
-  return helpText(`npm run ${script} -- ${operands}\n\n${text}`, flags, examples)
+  return spoken(helpText(`npm run ${script} -- ${operands}\n\n${text}`, flags, examples))
 }
 
 /** @param {Ended} ended @param {boolean} json @param {boolean} isResumable @param {Output} stdout @param {Output} stderr */
@@ -89,7 +108,7 @@ function print({ run, text, folder }, json, isResumable, stdout, stderr) {
     const rest = isResumable
       ? `go on with: npm run ${run.verb} -- --resume ${folder}`
       : `what it measured is in ${folder}`
-    stderr.write(`interrupted; ${rest}\n`)
+    stderr.write(`interrupted; ${spoken(rest)}\n`)
     return EXIT.interrupted
   }
   if (run.problem) stderr.write(`redline: no trustworthy answer: ${run.problem}\n`)

@@ -34,6 +34,32 @@ t.test('what every object has is no verb', async (t) => {
   }
 })
 
+t.test('--help in place of a verb names the verbs, and is no mistake', async (t) => {
+  const verb = { about: 'it is made up', flags: {}, examples: '', run: async () => ENDED }
+  for (const flag of ['--help', '-h']) {
+    const shell = createShell()
+    t.equal(await main({ one: verb, 'the-other': { ...verb, script: 'other' } }, [flag], shell), 0)
+    t.match(shell.said.stdout, '  npm run one     it is made up\n  npm run other   it is made up\n')
+    t.equal(shell.said.stderr, '')
+  }
+})
+
+t.test('a URL in place of a verb is the target of a sweep', async (t) => {
+  const url = 'http://127.0.0.1:8080/orders?page=1'
+  /** @type {any} */
+  let command
+  const sweep = {
+    ...{ about: '', examples: '', flags: { url: { value: 'URL', about: '' }, rates: { value: 'N', about: '' } } },
+    run: async (/** @type {any} */ given) => {
+      command = given
+      return ENDED
+    },
+  }
+  t.equal(await main({ sweep }, [url, '--rates', '5'], createShell()), 0)
+  t.strictSame({ ...command.given }, { url, rates: '5' })
+  t.strictSame(command.argv, ['--url', url, '--rates', '5'])
+})
+
 t.test('a run that answers exits 0, its text and its folder on stdout', async (t) => {
   const { code, stdout, stderr } = await ran(
     ({ given, argv }, { environment }) => {
