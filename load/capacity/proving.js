@@ -163,7 +163,7 @@ export function proven(limit, records) {
   const elasticities = elasticitiesOf(own)
   if (!limit || !limitsThroughput(limit.resource) || elasticities.some(({ undosed }) => undosed))
     return { limit, elasticities }
-  const { kind, suspects } = provenBy(own)
+  const { kind, suspects, isIdle } = provenBy(own)
   const wasDosed = elasticities.some(({ resource }) => STANDS_FOR[resource]?.test(limit.resource))
   if (kind === 'none' && wasDosed) return { limit: { ...limit, confirmed: false }, elasticities }
   if (kind === 'none' || kind === 'undecided') return { limit, elasticities }
@@ -171,6 +171,8 @@ export function proven(limit, records) {
   const { resource } = first
   const agrees = kind === 'lock-step' ? limit.resource === 'lock-step' : isSame(first, limit.resource, elasticities)
   if (agrees) return { limit: { ...limit, confirmed: true }, elasticities }
+  // Something that no dose could slow takes most of the time, and what it is, only the counters can tell.
+  if (isIdle) return { limit, elasticities }
   const corrected = {
     resource: kind === 'lock-step' ? 'lock-step' : resource,
     evidence: [...sharesOf(suspects), `the counters alone had named ${limit.resource}`],

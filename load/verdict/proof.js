@@ -1,6 +1,6 @@
 import { ROUND_TRIP } from '../system/between.js'
 import { ledgerOf } from './ledger.js'
-import { shift, typical } from './ranks.js'
+import { median, shift, typical } from './ranks.js'
 
 /** @import { Dose, Elasticity, TrialRecord } from '../report/record.js' */
 
@@ -16,6 +16,8 @@ const LEAST_TAKEN = 0.5
 const LEAST = 0.5
 /** A resource is full at this share of its own counter. */
 const FULL = 0.95
+/** A core that rests more than this is no limit alone, and cores that are idle for more of a cycle do not take turns in it. */
+const BUSY = 0.75
 /** A part of Postgres that can be slowed alone, and what it is a part of. */
 const COMMIT = 'postgres-commit'
 const WHOLE = 'postgres-cpu'
@@ -90,9 +92,12 @@ function rounded(estimate, low, high) {
  * of them full (tie). A pool whose size moves the throughput comes first: slowing what holds its connections slows it too, but is not
  * the cause. The path to the database is never the limit itself: what waits for it is, such as a pool. Its elasticity says what a
  * nearer database would gain.
+ *
+ * A core that is busy for a share U of the time could serve 1 / U times as much (the utilization law, see ledger.js). So one that is half
+ * idle is not the limit alone, however much the throughput follows its speed: it is idle while something else works.
  * @param {TrialRecord[]} records with doses
- * @returns {{ kind: 'full' | 'lock-step' | 'tie' | 'none' | 'undecided', suspects: Elasticity[] }} suspects: one limit, or several that
- *   share the time, most elastic first
+ * @returns {{ kind: 'full' | 'lock-step' | 'tie' | 'none' | 'undecided', suspects: Elasticity[], isIdle?: boolean }} suspects: one
+ *   limit, or several that share the time, most elastic first; isIdle: nothing else moves the throughput, but its core is mostly idle
  */
 export function provenBy(records) {
   const all = elasticitiesOf(records)
@@ -107,10 +112,11 @@ export function provenBy(records) {
     return { kind: isStill ? 'none' : 'undecided', suspects: [] }
   }
   const rivals = elasticities.filter((one) => one !== first && !isPartOf(one, first))
-  if (first.elasticity >= LEAST && rivals.every((rival) => exceeds(pairs, first, rival)))
-    return { kind: 'full', suspects: [narrowest(pairs, first, moving)] }
   const sharing = moving.filter((one) => one === moving.find((other) => isPartOf(one, other)))
-  if (sharing.length < 2) return { kind: 'undecided', suspects: sharing }
+  const isIdle = busyRatio(records, [first]) < BUSY
+  if (first.elasticity >= LEAST && rivals.every((rival) => exceeds(pairs, first, rival)) && !(isIdle && sharing[1]))
+    return { kind: 'full', suspects: [narrowest(pairs, first, moving)], isIdle }
+  if (sharing.length < 2 || busyRatio(records, sharing) < BUSY) return { kind: 'undecided', suspects: sharing }
   const full = new Set(
     records.flatMap((record) =>
       ledgerOf(record).flatMap(({ resource, utilization }) => (utilization >= FULL ? resource : [])),
@@ -118,6 +124,22 @@ export function provenBy(records) {
   )
   const isTie = sharing.filter(({ suspect }) => full.has(suspect)).length > 1
   return { kind: isTie ? 'tie' : 'lock-step', suspects: sharing }
+}
+
+/** How much of the time the cores of these suspects were busy, one after the other. @param {TrialRecord[]} records @param {Elasticity[]} suspects */
+function busyRatio(records, suspects) {
+  const rows = records.flatMap((record) => ledgerOf(record))
+  const cores = suspects.map(({ suspect, resource }) => {
+    // What waits for a disk, or cannot be seen, may be busy without a core.
+    if (resource === COMMIT) return null
+    const own = rows.find((row) => row.resource.startsWith('core ') && row.resource.includes(suspect))
+    return own?.resource ?? null
+  })
+  if (cores.includes(null)) return 1
+  const shares = [...new Set(cores)].map((core) => {
+    return median(rows.flatMap(({ resource, utilization }) => (resource === core ? utilization : [])))
+  })
+  return shares.reduce((sum, share) => sum + share, 0)
 }
 
 /** Commits are part of Postgres, and Postgres of its core: all can move the throughput without being rivals. @param {Elasticity} a @param {Elasticity} b */

@@ -13,22 +13,24 @@ export function trigger(file) {
   return ({ databaseUrl }) => plantTrigger(databaseUrl, statements, 'redline_fault')
 }
 
-/** The table is locked for a share of the time; in between, those that wait get through, so that the lab can count the rows. */
-const HOLD = 'BEGIN; LOCK TABLE users IN ACCESS EXCLUSIVE MODE; SELECT pg_sleep(0.4); COMMIT'
-const FREE_MS = 100
-
-/** A session that locks the table most of the time. @type {Plant} */
-export async function holdLock({ databaseUrl }) {
-  const session = await openSession(databaseUrl)
-  let held = true
-  const hold = async () => {
-    for (; held; await pause(FREE_MS)) await session.query(HOLD)
-  }
-  const holding = hold()
-  holding.catch(() => {})
-  return async () => {
-    held = false
-    await holding.finally(() => session.end())
+/**
+ * A session that locks the table most of the time. In between, those that wait get through, so that the lab can count the rows.
+ * @param {{ held_ms: number, free_ms: number }} times @returns {Plant}
+ */
+export function holdLock({ held_ms, free_ms }) {
+  const hold_sql = `BEGIN; LOCK TABLE users IN ACCESS EXCLUSIVE MODE; SELECT pg_sleep(${held_ms / 1000}); COMMIT`
+  return async ({ databaseUrl }) => {
+    const session = await openSession(databaseUrl)
+    let held = true
+    const hold = async () => {
+      for (; held; await pause(free_ms)) await session.query(hold_sql)
+    }
+    const holding = hold()
+    holding.catch(() => {})
+    return async () => {
+      held = false
+      await holding.finally(() => session.end())
+    }
   }
 }
 

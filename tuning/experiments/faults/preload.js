@@ -13,6 +13,34 @@ const FAULTS = {
   'spin-2ms': spin(2),
   crowded: spin(2, 8),
 
+  /** A lock of the application's own around its work with the database: one request at a time burns 1 ms and then sends its statement. */
+  'one-at-a-time'() {
+    const Pool = /** @type {any} */ (pg.Pool)
+    const { connect } = Pool.prototype
+    let last = Promise.resolve()
+    Pool.prototype.connect = async function () {
+      const before = last
+      let end = () => {}
+      last = new Promise((resolve) => {
+        end = resolve
+      })
+      await before
+      burn(1)
+      try {
+        const client = await connect.call(this)
+        const { release } = client
+        client.release = (/** @type {boolean} */ isBroken) => {
+          release(isBroken)
+          end()
+        }
+        return client
+      } catch (error) {
+        end()
+        throw error
+      }
+    }
+  },
+
   /** The mistake of calling scryptSync: passwords are hashed on the event loop. */
   'sync-scrypt'() {
     crypto.scrypt = /** @type {any} */ (
@@ -87,9 +115,14 @@ function spin(ms, beyond = 0) {
       inFlight++
       response.once('close', () => inFlight--)
       if (inFlight <= beyond) return
-      for (const until_us = cpu_us() + ms * 1000; cpu_us() < until_us; );
+      burn(ms)
     })
   }
+}
+
+/** @param {number} ms of CPU time, in one piece */
+function burn(ms) {
+  for (const until_us = cpu_us() + ms * 1000; cpu_us() < until_us; );
 }
 
 function cpu_us() {

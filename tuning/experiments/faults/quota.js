@@ -10,12 +10,12 @@ import { openSession } from '../../knobs/session.js'
 const ROOT = '/sys/fs/cgroup/cpu'
 
 /**
- * Grants the processes $2 … 5 ms of CPU in every 100 ms, by a group $1, until stdin ends, as it does with us: then all that are in it
- * by now move back. The group can be removed once its last process has gone.
+ * Grants the processes $3 … as many us of CPU as $2 says in every 100 ms, by a group $1, until stdin ends, as it does with us: then all
+ * that are in it by now move back. The group can be removed once its last process has gone.
  */
 const THROTTLE = `
-  group="$1"; shift
-  mkdir "$group" && echo 100000 > "$group/cpu.cfs_period_us" && echo 5000 > "$group/cpu.cfs_quota_us" || { rmdir "$group"; exit 1; }
+  group="$1"; quota_us="$2"; shift 2
+  mkdir "$group" && echo 100000 > "$group/cpu.cfs_period_us" && echo "$quota_us" > "$group/cpu.cfs_quota_us" || { rmdir "$group"; exit 1; }
   # A process of the list may have ended meanwhile.
   for pid in "$@"; do echo "$pid" > "$group/cgroup.procs"; done
   read -r any < "$group/cgroup.procs" || { rmdir "$group"; exit 1; }
@@ -31,26 +31,31 @@ const THROTTLE = `
 /** @returns {string | null} why no control group with a quota can be made here; null: it can */
 export function quotaProblem() {
   // In a group's list, 0 is the process that writes it.
-  const { status, stderr } = spawnSync('sh', throttle(`probe-${process.pid}`, [0]), { encoding: 'utf8', input: '' })
+  const { status, stderr } = spawnSync('sh', throttle(`probe-${process.pid}`, 5, [0]), { encoding: 'utf8', input: '' })
   return status === 0 ? null : `no control group with a CPU quota (version 1, as root): ${stderr.trim()}`
 }
 
-/** The API may use 5 ms of CPU in every 100 ms. @type {Plant} */
-export const throttleApi = ({ api: { pid } }) => throttled([pid])
-
-/** So may Postgres, with all its processes and those that it will start. @type {Plant} */
-export async function throttlePostgres({ databaseUrl }) {
-  const session = await openSession(databaseUrl)
-  const query = async (/** @type {string} */ text) => (await session.query(text)).rows
-  const postmaster = await findPostmaster({ query }).finally(() => session.end())
-  if (postmaster === null) throw new Error('expected a Postgres on this machine, found none to throttle')
-  const children = readFileSync(`/proc/${postmaster}/task/${postmaster}/children`, 'utf8').split(' ').filter(Boolean)
-  return throttled([postmaster, ...children.map(Number)])
+/** The API may use so many ms of CPU in every 100. @param {number} quota_ms @returns {Plant} */
+export function throttleApi(quota_ms) {
+  return ({ api: { pid } }) => throttled(quota_ms, [pid])
 }
 
-/** @param {number[]} pids */
-async function throttled(pids) {
-  const child = spawn('sh', throttle(String(pids[0]), pids), { detached: true, stdio: ['pipe', 'pipe', 'ignore'] })
+/** So may Postgres, with all its processes and those that it will start. @param {number} quota_ms @returns {Plant} */
+export function throttlePostgres(quota_ms) {
+  return async ({ databaseUrl }) => {
+    const session = await openSession(databaseUrl)
+    const query = async (/** @type {string} */ text) => (await session.query(text)).rows
+    const postmaster = await findPostmaster({ query }).finally(() => session.end())
+    if (postmaster === null) throw new Error('expected a Postgres on this machine, found none to throttle')
+    const children = readFileSync(`/proc/${postmaster}/task/${postmaster}/children`, 'utf8').split(' ').filter(Boolean)
+    return throttled(quota_ms, [postmaster, ...children.map(Number)])
+  }
+}
+
+/** @param {number} quota_ms @param {number[]} pids */
+async function throttled(quota_ms, pids) {
+  const command = throttle(String(pids[0]), quota_ms, pids)
+  const child = spawn('sh', command, { detached: true, stdio: ['pipe', 'pipe', 'ignore'] })
   const ended = once(child, 'exit')
   const [answer] = await Promise.race([once(child.stdout, 'data'), ended])
   if (String(answer).trim() !== 'throttled') throw new Error(`expected a CPU quota for process ${pids[0]}, got none`)
@@ -60,9 +65,9 @@ async function throttled(pids) {
   }
 }
 
-/** @param {string} name of the group @param {number[]} pids */
-function throttle(name, pids) {
+/** @param {string} name of the group @param {number} quota_ms @param {number[]} pids */
+function throttle(name, quota_ms, pids) {
   const [, own = '/'] = /^\d+:(?:cpu|cpu,cpuacct):(.*)$/m.exec(readFileSync('/proc/self/cgroup', 'utf8')) ?? []
   const group = `${ROOT}${own}`.replace(/\/$/, '')
-  return ['-c', THROTTLE, 'sh', `${group}/redline-${name}`, ...pids.map(String)]
+  return ['-c', THROTTLE, 'sh', `${group}/redline-${name}`, ...[quota_ms * 1000, ...pids].map(String)]
 }

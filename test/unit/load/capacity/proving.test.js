@@ -237,6 +237,15 @@ t.test('the doses confirm the limit that the counters named, or correct it', asy
   t.strictSame(proven(limit('pool-size'), searched()), { limit: limit('pool-size') })
   const still = proof({ [SERVICE]: 0, [OTHERS]: 0, Postgres: 0, 'the generator': 0 }).records
   t.strictSame(proven(limit('postgres-commit'), still).limit, limit('postgres-commit'))
+
+  const mostlyIdle = { 0: { busy_ratio: 0.2, interrupts_ratio: 0, steal_ratio: 0 } }
+  const behindLock = searched({ probes: { ...PROBES, kernel: { cores: mostlyIdle } } })
+  proof({ [SERVICE]: 1, [OTHERS]: 0, Postgres: 0, 'the generator': 0 }, {}, null, PLAN, behindLock)
+  t.strictSame(
+    proven(limit('postgres-lock'), behindLock).limit,
+    limit('postgres-lock'),
+    'a core that mostly waits is not made the limit in place of what it waits for',
+  )
 })
 
 t.test('a pool is the limit where a larger one lets more through, and the messenger where it does not', async (t) => {

@@ -114,6 +114,20 @@ const CASES = [
     [SERVICE, OTHERS],
   ],
   [
+    'stages that take turns, although one of them seems to be the limit alone: half of the time its core is idle',
+    { [SERVICE]: 0.35, [OTHERS]: 0.3, [POSTGRES]: 0.9, [GENERATOR]: 0 },
+    { noise: 0.003, busy: { 0: 0.51, 1: 0.52 } },
+    'lock-step',
+    [POSTGRES, SERVICE],
+  ],
+  [
+    'no stages that are busy in bursts, between which something else takes most of the time',
+    { [SERVICE]: 1.2, [OTHERS]: 1.1, [POSTGRES]: 0.9, [GENERATOR]: 0.6 },
+    { noise: 0.003, busy: { 0: 0.16, 1: 0.21 } },
+    'undecided',
+    [SERVICE, OTHERS, GENERATOR],
+  ],
+  [
     'two full cores, either of which could be the limit',
     { [SERVICE]: 0.95, [OTHERS]: 1 },
     { noise: 0.02, busy: { 0: 0.99, 1: 0.97 } },
@@ -158,6 +172,12 @@ const CASES = [
   ['nothing that can be slowed', { [SERVICE]: 0, [OTHERS]: 0.02, [POSTGRES]: 0.01, [GENERATOR]: 0 }, {}, 'none', []],
   ['noise', { [SERVICE]: 0.2, [OTHERS]: 0.1 }, { noise: 0.2 }, 'undecided', []],
 ]
+
+t.test('a limit whose core is mostly idle is marked', async (t) => {
+  const of = (/** @type {number} */ busy_ratio) => provenBy(recordsWith({ [SERVICE]: 1 }, { busy: { 0: busy_ratio } }))
+  t.match(of(0.2), { kind: 'full', isIdle: true })
+  t.match(of(0.9), { kind: 'full', isIdle: false })
+})
 
 for (const [name, elasticities, options, kind, suspects] of CASES) {
   t.test(`a proof names ${name}`, async (t) => {
