@@ -4,6 +4,7 @@ import { ADDED_RTT } from '../system/between.js'
 import { randomAt } from '../system/random.js'
 import { LEAD_S } from '../verdict/dose/dosing.js'
 import { suspectsOf } from '../verdict/dose/suspects.js'
+import { ledgerOf } from '../verdict/ledger.js'
 import { elasticitiesOf, provenBy } from '../verdict/proof.js'
 import { isValid } from './ladder.js'
 import { of } from './of-records.js'
@@ -175,13 +176,24 @@ export function proven(limit, records) {
   if (isIdle) return { limit, elasticities }
   const corrected = {
     resource: kind === 'lock-step' ? 'lock-step' : resource,
-    evidence: [...sharesOf(suspects), `the counters alone had named ${limit.resource}`],
+    evidence: [
+      ...sharesOf(suspects),
+      ...(kind === 'lock-step' ? coresText(own) : []),
+      `the counters alone had named ${limit.resource}`,
+    ],
     runner_up: limit.resource,
     runner_up_evidence: limit.evidence,
     confirmed: true,
     kind: resource.startsWith('generator') ? /** @type {const} */ ('generator') : kind,
   }
   return { limit: corrected, elasticities }
+}
+
+/** How busy the cores were, of which none was full. @param {TrialRecord[]} records */
+function coresText(records) {
+  const cores = ledgerOf(records[0]).filter(({ resource }) => resource.startsWith('core '))
+  const texts = cores.map(({ resource, utilization }) => `${resource} ${wholePercent(utilization)} of the time`)
+  return texts.length > 0 ? [`busy were ${texts.join(' and ')}`] : []
 }
 
 /** What each suspect contributes to the sum of the elasticities. @param {Elasticity[]} suspects */

@@ -94,7 +94,8 @@ function rounded(estimate, low, high) {
  * nearer database would gain.
  *
  * A core that is busy for a share U of the time could serve 1 / U times as much (the utilization law, see ledger.js). So one that is half
- * idle is not the limit alone, however much the throughput follows its speed: it is idle while something else works.
+ * idle is not the limit alone, however much the throughput follows its speed: it is idle while something else works. If all cores
+ * together fill the cycle, though none is full, that is another core, and they take turns.
  * @param {TrialRecord[]} records with doses
  * @returns {{ kind: 'full' | 'lock-step' | 'tie' | 'none' | 'undecided', suspects: Elasticity[], isIdle?: boolean }} suspects: one
  *   limit, or several that share the time, most elastic first; isIdle: nothing else moves the throughput, but its core is mostly idle
@@ -113,10 +114,14 @@ export function provenBy(records) {
   }
   const rivals = elasticities.filter((one) => one !== first && !isPartOf(one, first))
   const sharing = moving.filter((one) => one === moving.find((other) => isPartOf(one, other)))
-  const isIdle = busyRatio(records, [first]) < BUSY
-  if (first.elasticity >= LEAST && rivals.every((rival) => exceeds(pairs, first, rival)) && !(isIdle && sharing[1]))
-    return { kind: 'full', suspects: [narrowest(pairs, first, moving)], isIdle }
-  if (sharing.length < 2 || busyRatio(records, sharing) < BUSY) return { kind: 'undecided', suspects: sharing }
+  const isFirst = first.elasticity >= LEAST && rivals.every((rival) => exceeds(pairs, first, rival))
+  const isIdle = (busyRatio(records, [first]) ?? 1) < BUSY
+  const takesTurns =
+    (sharing.length > 1 && (busyRatio(records, sharing) ?? 1) >= BUSY) ||
+    (isFirst && isIdle && (busyRatio(records, elasticities) ?? 0) >= BUSY)
+  const isAlone = isFirst && (!isIdle || (sharing.length === 1 && !takesTurns))
+  if (isAlone) return { kind: 'full', suspects: [narrowest(pairs, first, moving)], isIdle }
+  if (!takesTurns) return { kind: 'undecided', suspects: sharing }
   const full = new Set(
     records.flatMap((record) =>
       ledgerOf(record).flatMap(({ resource, utilization }) => (utilization >= FULL ? resource : [])),
@@ -126,20 +131,19 @@ export function provenBy(records) {
   return { kind: isTie ? 'tie' : 'lock-step', suspects: sharing }
 }
 
-/** How much of the time the cores of these suspects were busy, one after the other. @param {TrialRecord[]} records @param {Elasticity[]} suspects */
+/** For how much of the time the cores of these suspects are busy, all together; null: unknown. @param {TrialRecord[]} records @param {Elasticity[]} suspects */
 function busyRatio(records, suspects) {
   const rows = records.flatMap((record) => ledgerOf(record))
-  const cores = suspects.map(({ suspect, resource }) => {
-    // What waits for a disk, or cannot be seen, may be busy without a core.
-    if (resource === COMMIT) return null
-    const own = rows.find((row) => row.resource.startsWith('core ') && row.resource.includes(suspect))
-    return own?.resource ?? null
+  const cores = suspects.flatMap(({ suspect, resource }) => {
+    // Commits wait for a disk; what they need of a core is in that of Postgres.
+    if (resource === COMMIT) return suspects.length > 1 ? [] : null
+    return rows.find((row) => row.resource.startsWith('core ') && row.resource.includes(suspect))?.resource ?? null
   })
-  if (cores.includes(null)) return 1
-  const shares = [...new Set(cores)].map((core) => {
+  if (cores.includes(null)) return null
+  const busy = [...new Set(cores)].map((core) => {
     return median(rows.flatMap(({ resource, utilization }) => (resource === core ? utilization : [])))
   })
-  return shares.reduce((sum, share) => sum + share, 0)
+  return busy.reduce((sum, share) => sum + share, 0)
 }
 
 /** Commits are part of Postgres, and Postgres of its core: all can move the throughput without being rivals. @param {Elasticity} a @param {Elasticity} b */

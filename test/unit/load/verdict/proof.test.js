@@ -121,6 +121,20 @@ const CASES = [
     [POSTGRES, SERVICE],
   ],
   [
+    'stages that take turns, of which the doses show one: together the cores fill the cycle, and neither is full',
+    { [SERVICE]: 0.02, [OTHERS]: 0.3, [POSTGRES]: 0.95, [GENERATOR]: 0 },
+    { noise: 0.003, busy: { 0: 0.53, 1: 0.51 } },
+    'lock-step',
+    [POSTGRES],
+  ],
+  [
+    'Postgres, whose core is mostly idle, as are all others',
+    { [SERVICE]: 0.02, [OTHERS]: 0.3, [POSTGRES]: 0.95, [GENERATOR]: 0 },
+    { noise: 0.003, busy: { 0: 0.13, 1: 0.21 } },
+    'full',
+    [POSTGRES],
+  ],
+  [
     'no stages that are busy in bursts, between which something else takes most of the time',
     { [SERVICE]: 1.2, [OTHERS]: 1.1, [POSTGRES]: 0.9, [GENERATOR]: 0.6 },
     { noise: 0.003, busy: { 0: 0.16, 1: 0.21 } },

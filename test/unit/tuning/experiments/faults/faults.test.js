@@ -53,7 +53,7 @@ t.test('an invalid trial is repeated, unless that is what was planted', async (t
 
 t.test('hard faults are planted where a proof is made, and either of two that are alike is right', async (t) => {
   const hard = Object.keys(FAULTS).filter((name) => FAULTS[name].hard)
-  t.equal(hard.length, 6)
+  t.equal(hard.length, 9)
   const planned = (/** @type {object} */ flags) => faults.plan({ inside: true, ...flags }, {}).faults
   t.strictSame(planned({ proof: true }), [...planned({}), ...hard].sort(byPlace))
   const rightOf = (/** @type {string} */ fault, /** @type {string} */ resource) => {
