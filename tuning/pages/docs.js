@@ -68,7 +68,7 @@ const PAGES = {
   'tuning/README.md': {
     'sweep-batched': SWEEP,
     'sweep-single': SWEEP,
-    faults: { of: ['named', 'answer', CONDITIONS] },
+    faults: { of: ['named', 'dosed', 'answer', CONDITIONS] },
     bench: { of: [FIGURES, CONDITIONS] },
     knobs: { run: 'playbook', of: ['answer', ({ findings }) => [summaryTable(findings.results)], CONDITIONS] },
     overload: LOADS,

@@ -8,15 +8,17 @@ import { FAULTS } from '../../../../tuning/experiments/faults/index.js'
 
 const SLO = { p99_ms: 100, success_ratio: 1 }
 
-/** Records of real faults, kept from `npm run faults -- --repeats 3`. */
+/** Records of real faults, kept from `npm run faults -- --proof --repeats 3`. */
 const EVIDENCE = fileURLToPath(new URL('../../../../tuning/evidence/faults', import.meta.url))
 const kept = new Results(EVIDENCE).readTrials()
 /** The others are planted only where a proof is made. */
 const EASY = Object.entries(FAULTS).filter(([, { hard }]) => !hard)
 
-/** The last trial of a fault as it was planted. @param {string} name @returns {any} */
+/** The last trial of a fault as it was planted, but none of its proof. @param {string} name @returns {any} */
 function recordOf(name) {
-  return structuredClone(kept.findLast(({ cell }) => isDeepStrictEqual(cell, { fault: name })))
+  return structuredClone(
+    kept.findLast(({ at, cell }) => at.phase !== 'proof' && isDeepStrictEqual(cell, { fault: name })),
+  )
 }
 
 t.test('a real fault is named from its record', async (t) => {
