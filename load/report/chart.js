@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { COLOURS, darkStyle } from './colours.js'
 import { dotsOption } from './forms/dots.js'
 import { heatOption } from './forms/heat.js'
@@ -11,6 +12,12 @@ const WIDTHS = { wide: 760, narrow: 350 }
 /** Options for ECharts, and the height in px. @type {Record<string, (form: any, width: number) => { option: any, height: number }>} */
 const OPTIONS = { xy: xyOption, dots: dotsOption, heat: heatOption }
 
+/** ECharts: the package of a checkout, or the one file that a packed Redline has instead of its 62 MB. @returns {Promise<typeof import('echarts')>} */
+function echarts() {
+  const packed = new URL('echarts.js', import.meta.url)
+  return existsSync(packed) ? import(packed.href) : import('echarts')
+}
+
 /**
  * Draws pictures as SVG, without a browser, a canvas, or scripts in the result. This is the only importer of ECharts.
  * @param {Picture[]} pictures
@@ -18,7 +25,7 @@ const OPTIONS = { xy: xyOption, dots: dotsOption, heat: heatOption }
  */
 export async function draw(pictures) {
   if (pictures.length === 0) return {}
-  const { init } = await import('echarts')
+  const { init } = await echarts()
   const svgOf = (/** @type {Picture} */ picture, /** @type {number} */ width) => {
     const { option, height } = OPTIONS[picture.form.kind](picture.form, width)
     const chart = init(null, null, { renderer: 'svg', ssr: true, width, height })

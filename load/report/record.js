@@ -160,7 +160,7 @@
  * @property {Entry[]} [entries] requests to choose from, instead of the one above
  * @property {Source} [source] file that the body or the entries come from
  * @typedef {[name: string, value: string]} Header
- * @typedef {{ flag: 'body' | 'mix', file: string, bytes: number, modified_at: string }} Source
+ * @typedef {{ flag: 'body' | 'mix', file: string, bytes: number, modified_at: string | null }} Source file: or (withheld), for a body on the command line
  * @typedef {{ name: string, method: string, path: string, body: string, weight: number }} Entry path, body: templates, see template.js;
  *   body: empty for none; weight: its share of the requests is this share of all weights
  */

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { withDatabase } from '../command/environment.js'
 import { UsageError } from '../command/errors.js'
 import { terminalOf } from '../report/terminal.js'
+import { seekConsent } from './consent.js'
 import { keptPlan, lacksCredentials, livePlan, secretWarnings } from './plan-secrets.js'
 import { beginRun, resumeRun } from './results.js'
 import { runExperiment } from './runner.js'
@@ -72,7 +73,7 @@ import { runExperiment } from './runner.js'
  * @param {Verb} verb @param {Command} command @param {Io} given_io @returns {Promise<Ended>} @throws {UsageError}
  */
 export async function runVerb(verb, command, given_io) {
-  const { resume, out, 'database-url': databaseUrl, ...given } = command.given
+  const { resume, out, yes, 'database-url': databaseUrl, ...given } = command.given
   const { name, size, prepare } = verb
   const io = { ...given_io, environment: withDatabase(given_io.environment, databaseUrl) }
   const planOf = (/** @type {Record<string, any>} */ options) => verb.plan(options, io.environment.settings)
@@ -81,7 +82,13 @@ export async function runVerb(verb, command, given_io) {
   const plan = livePlan(kept)
   const { results, run } = before || beginRun(name, { argv: command.argv, out, plan: keptPlan(kept) })
   for (const text of secretWarnings(kept)) io.progress.note(`warning: ${text}`)
-  const prepared = await prepare?.(plan, { results, run }, io).catch((error) => {
+  const begin = async () => {
+    const prepared = await prepare?.(plan, { results, run }, io)
+    const firstStep = () => ('design' in verb ? verb.design(plan, [], []) : null)
+    await seekConsent(plan, firstStep, { isAgreed: yes, ask: io.ask, note: io.progress.note })
+    return prepared
+  }
+  const prepared = await begin().catch((error) => {
     results.releaseUnused()
     throw error
   })

@@ -1,7 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { NotApplied, OtherConditions, ServiceEnded, UsageError } from '../command/errors.js'
 import { openOrigin } from '../generators/hosts/prepare.js'
+import { secondsCsv, trialsCsv } from '../report/csv.js'
 import { isSameCell } from '../report/format.js'
+import { junitOf } from '../report/junit.js'
 import { writeReport } from '../report/write.js'
 import { describeMachine, redlineCommit } from '../system/machine.js'
 import { openApi, openUrl } from '../targets/index.js'
@@ -13,6 +15,7 @@ import { runTrial } from './trial.js'
 
 /**
  * @import { Block } from '../report/blocks.js'
+ * @import { Ask } from '../command/ask.js'
  * @import { Environment } from '../command/environment.js'
  * @import { Target } from '../targets/index.js'
  * @import { Place } from './site.js'
@@ -47,8 +50,8 @@ const NOTHING_YET = { interrupted: false, finished_at: null, problem: null }
  * @returns {Promise<{ run: any, measured: number, blocks: Block[] }>} measured: trials, or rows of a loop of its own
  * @typedef {{ experiment: Verb, run: any, plan: any, results: Results }} Begun run: run.json so far: run_id, verb, argv,
  *   started_at, plan as it may be kept; plan: with its secrets in place
- * @typedef {{ signal: AbortSignal, progress: Progress, environment: Environment, lab?: Partial<Lab> }} Io signal: stops load
- *   within a second; what was measured stays; lab: what stands in for the real one
+ * @typedef {{ signal: AbortSignal, progress: Progress, environment: Environment, ask: Ask, lab?: Partial<Lab> }} Io signal: stops
+ *   load within a second; what was measured stays; lab: what stands in for the real one
  */
 export async function runExperiment({ experiment, run, plan, results }, io) {
   const lab = { ...LAB, ...io.lab }
@@ -76,6 +79,12 @@ export async function runExperiment({ experiment, run, plan, results }, io) {
   const files = experiment.files?.(findings, state) ?? {}
   for (const [name, text] of Object.entries(files)) results.writeText(name, text)
   const blocks = framed(experiment, findings, state, hasTrials ? measured : null)
+  if (hasTrials) {
+    results.writeText('trials.csv', trialsCsv(measured))
+    results.writeText('seconds.csv', secondsCsv(measured))
+  }
+  const texts = blocks.flatMap((block) => (block.kind === 'answer' ? block.text : []))
+  results.writeText('junit.xml', junitOf(state, hasTrials ? measured : [], texts.join(' ')))
   // A picture that cannot be drawn must not lose what was measured.
   await lab.writeReport(results, titleOf(state), blocks).catch((error) => {
     io.progress.note(`report.html could not be written: ${error.message}`)

@@ -1,5 +1,6 @@
 import { DatabaseError } from '../../sql/database.js'
 import { removeLeftovers } from '../../sql/scratch.js'
+import { askAt } from '../command/ask.js'
 import { readEnvironment } from '../command/environment.js'
 import { RemoteError, ServiceEnded, UsageError } from '../command/errors.js'
 import { helpText, parseCommand } from '../command/flags.js'
@@ -9,6 +10,7 @@ import { runVerb } from './experiment.js'
 import { createProgress } from './progress.js'
 
 /**
+ * @import { Input } from '../command/ask.js'
  * @import { Flag } from '../command/flags.js'
  * @import { Action, Ended, Verb } from './experiment.js'
  * @import { Io, Lab } from './runner.js'
@@ -24,17 +26,22 @@ const COMMON = {
 }
 
 /**
- * Runs the verb that a command line names. A URL in its place is the target of a sweep.
+ * Runs the verb that a command line names. A URL in its place is the target of a sweep, by GET unless told otherwise.
  * @param {Record<string, Verb | Action>} verbs @param {string[]} command @param {Partial<Shell>} [shell]
  * @returns {Promise<number>} exit code
- * @typedef {{ stdout: Output, stderr: Output, env: NodeJS.ProcessEnv, dotenvFile: string, signal: AbortSignal,
- *   tidy: () => Promise<void>, lab: Partial<Lab> }} Shell surroundings of a verb: by default those of this process;
+ * @typedef {{ stdin: Input, stdout: Output, stderr: Output, env: NodeJS.ProcessEnv, dotenvFile: string, signal: AbortSignal,
+ *   tidy: () => Promise<void>, lab: Partial<Lab>, platform: NodeJS.Platform }} Shell surroundings of a verb: by default those of this process;
  *   signal: interrupts the verb; by default, SIGINT, SIGTERM and SIGHUP do; tidy: removes what killed labs left behind
  * @typedef {{ write: (text: string) => unknown, isTTY?: boolean, rows?: number, columns?: number }} Output
  */
 export async function main(verbs, command, shell = {}) {
-  const { stdout = process.stdout, stderr = process.stderr, env, dotenvFile, tidy = removeLeftovers, lab } = shell
-  const [name = '', ...argv] = /^https?:/i.test(command[0] ?? '') ? ['sweep', '--url', ...command] : command
+  const { stdin = process.stdin, stdout = process.stdout, stderr = process.stderr } = shell
+  const { env, dotenvFile, tidy = removeLeftovers, lab, platform = process.platform } = shell
+  if (platform === 'win32') {
+    stderr.write('redline: expected Linux or macOS, got native Windows: use WSL (in PowerShell: wsl --install)\n')
+    return EXIT.usage
+  }
+  const [name = '', ...argv] = /^https?:/i.test(command[0] ?? '') ? sweepOf(command) : command
   if (isHelp(name)) {
     stdout.write(
       `Redline: how many requests per second can a service sustain, and what limits it?\n\n${verbsText(verbs)}`,
@@ -55,7 +62,8 @@ export async function main(verbs, command, shell = {}) {
   try {
     const environment = readEnvironment(env, dotenvFile)
     await tidy()
-    const io = { signal, progress: createProgress(stderr, environment.settings), environment, lab }
+    const ask = askAt(stdin, stderr, signal)
+    const io = { signal, progress: createProgress(stderr, environment.settings), environment, ask, lab }
     const { given, operands, shown } = parseCommand(flags, argv, 'operands' in verb)
     const { json, ...own } = given
     const command = { given: own, operands, argv: shown, json }
@@ -71,6 +79,12 @@ export async function main(verbs, command, shell = {}) {
     stderr.write(`redline: ${isUsers || isOthers ? spoken(message) : stack}\n`)
     return isUsers ? EXIT.usage : EXIT.noAnswer
   }
+}
+
+/** A URL alone is asked for by GET, which changes nothing there. @param {string[]} command a URL, and flags of a sweep */
+function sweepOf(command) {
+  const isTold = command.some((word) => /^--(method|body|mix)(=|$)/.test(word))
+  return ['sweep', '--url', ...command, ...(isTold ? [] : ['--method', 'GET'])]
 }
 
 /** @param {string} word */

@@ -1,3 +1,5 @@
+import { Readable } from 'node:stream'
+
 /** @import { Shell } from '../../load/run/shell.js' */
 
 /**
@@ -15,6 +17,7 @@ export function createShell(given = {}) {
   })
   return {
     said,
+    stdin: Readable.from([]),
     stdout: stream('stdout'),
     stderr: stream('stderr'),
     env: {},
@@ -22,6 +25,7 @@ export function createShell(given = {}) {
     signal: new AbortController().signal,
     tidy: async () => {},
     lab: {},
+    platform: process.platform,
     ...given,
   }
 }

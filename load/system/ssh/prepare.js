@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { UsageError } from '../../command/errors.js'
@@ -12,8 +12,9 @@ const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
 /** Programs that a host gets, and nothing else: no results, .env, .npmrc or .git. */
 const FOLDERS = ['api', 'load', 'sql', 'tuning']
 const PROGRAM = /\.(js|sql)$/
-/** Files that npm needs to install the packages. */
+/** What npm needs to install the packages. A package cannot hold the lock file under its usual name. */
 const PACKAGES = ['package.json', 'package-lock.json']
+const PACKED_LOCK = 'npm-shrinkwrap.json'
 /** engines in package.json. */
 const LEAST_NODE = [20, 19]
 const INSTALL = fileURLToPath(new URL('install.js', import.meta.url))
@@ -89,7 +90,11 @@ export function bundleOf() {
   const hashOf = (/** @type {object} */ texts) => {
     return createHash('sha256').update(JSON.stringify(texts)).digest('hex').slice(0, 16)
   }
-  const packages = textsOf(PACKAGES)
+  const isPacked = existsSync(path.join(ROOT, PACKED_LOCK))
+  const [manifest, lock] = PACKAGES
+  const packages = isPacked
+    ? { ...textsOf([manifest]), [lock]: textsOf([PACKED_LOCK])[PACKED_LOCK] }
+    : textsOf(PACKAGES)
   const files = { ...textsOf(names.sort()), ...packages }
   return { code: `code-${hashOf(files)}`, modules: `modules-${hashOf(packages)}`, files, packages }
 }

@@ -50,7 +50,7 @@ async function count(t, argv, onNumber = () => {}) {
 t.test('a measurement keeps its rows and writes its report', async (t) => {
   const { out, code, kept, stdout, stderr, run } = await count(t, ['--to', '2'])
   t.equal(code, 0)
-  t.strictSame(kept?.sort(), ['report.html', 'report.md', 'run.json'])
+  t.strictSame(kept?.sort(), ['junit.xml', 'report.html', 'report.md', 'run.json'])
   t.match(run, { verb: 'counting', plan: { to: 2 }, interrupted: false, problem: null, machine: { cores: Number } })
   t.strictSame(run.rows, [{ number: 1 }, { number: 2 }])
   t.equal(stderr, '1 of 2\n2 of 2\n')

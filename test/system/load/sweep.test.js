@@ -29,6 +29,7 @@ t.test('--url loads what runs already, with what it is told to send, and counts 
   const argv = ['sweep', '--url', url, '--rates', '50', ...SHORT, ...what, '--out', out]
   const { code, stderr } = await runHere(argv, { env })
   t.equal(code, 0, stderr)
+  t.match(stderr, `To ${url} it will send PUT requests with the same 13 bytes as body: about 30 within 1 s.`)
   t.strictSame(seen, Array(25 + 5).fill('PUT,/user,yes,{"ping":true}'))
   const [{ target, traffic, outcome }] = readTrials(out)
   t.strictSame([target.kind, target.url, target.pid], ['url', url, null])
@@ -40,6 +41,14 @@ t.test('--url loads what runs already, with what it is told to send, and counts 
   }
   const resumed = await runHere(['sweep', '--resume', out])
   t.match(resumed, { code: 2, stderr: /secrets on its command line were not kept/ })
+})
+
+t.test('a service on another machine is loaded only with consent', async (t) => {
+  const out = path.join(temporaryFolder(t), 'run')
+  // An address for documentation (RFC 5737).
+  const { code, stderr } = await runHere(['sweep', '--url', 'http://192.0.2.1/user', '--rates', '50', '--out', out])
+  t.match({ code, stderr }, { code: 2, stderr: /^redline: expected --yes, since 192.0.2.1 is not this machine$/m })
+  t.notOk(fs.existsSync(out), 'nothing has begun')
 })
 
 t.test('a resumed run takes no other process for one that was named, and has ended since', async (t) => {

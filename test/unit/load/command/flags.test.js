@@ -57,6 +57,10 @@ t.test('a command line that is wrong is refused in one line that says what was e
     [['--connections', '1,2'], /^--connections: expected one number for the open-loop driver paced, got 1,2$/],
     [['--rates', '1000000', '--duration', '60m'], /^--duration: expected at most/],
     [['--body', '/no/such/file'], /^--body: expected a file that can be read/],
+    [['--body', '@/no/such/file'], /^--body: expected a file that can be read/],
+    [['--method', 'FETCH'], /^--method: expected a method of HTTP in capitals, such as GET or POST, got "FETCH"$/],
+    [['--method', 'get'], /^--method: expected a method of HTTP/],
+    [['--method', 'CONNECT'], /^--method: expected a method of HTTP/],
   ]
   for (const [argv, message] of /** @type {[string[], RegExp][]} */ (rows)) {
     const error = caught(() => planOf(parseCommand(PLAN_FLAGS, argv).given))
@@ -100,6 +104,11 @@ t.test('a plan says what is sent', async (t) => {
   t.strictSame([pinned.connections, pinned.connections_max], [[7], undefined])
   t.match(plan('--method', 'GET').mix, { name: 'get', body_base64: '' }, 'a GET has no body')
   t.strictSame(plan('--method', 'GET').mix.headers, [])
+  const bodyOf = (/** @type {string} */ text) =>
+    Buffer.from(String(plan('--body', text).mix.body_base64), 'base64').toString()
+  for (const text of ['{"a":1}', '[1]', '<a/>', 'a=1&b=2', '"é"']) t.equal(bodyOf(text), text, 'a body as it is')
+  const folder = t.testdir({ body: 'a=1' })
+  for (const text of [`${folder}/body`, `@${folder}/body`]) t.equal(bodyOf(text), 'a=1', 'a body from a file')
   t.match(plan('--seed', '7').mix, { seed: 7 })
   t.strictSame(plan('--header', 'content-type: text/plain', '--header', 'A: 1').mix.headers, [
     ['content-type', 'text/plain'],

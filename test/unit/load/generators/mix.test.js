@@ -142,7 +142,7 @@ t.test('a mix that is wrong is refused in one line that says what was expected a
       [{ ...entry, weight }],
       /^--mix: expected a weight above 0, at most 1000000000, in entry 1 \(a\), got /,
     ]),
-    [[{ ...entry, method: 'get' }], /^--mix: expected a method in capitals/],
+    [[{ ...entry, method: 'get' }], /^--mix: expected a method of HTTP in capitals/],
     [[{ ...entry, path: 'user' }], /^--mix: expected a path that begins with \/ .*, got "user"$/],
     [[{ ...entry, path: '/a b' }], /expected a path/],
     [[{ ...entry, path: '/a\r\nX: b' }], /expected a path/],

@@ -44,20 +44,32 @@ t.test('--help in place of a verb names the verbs, and is no mistake', async (t)
   }
 })
 
+t.test('native Windows is sent to WSL, before anything else', async (t) => {
+  const shell = createShell({ platform: 'win32' })
+  t.equal(await main({}, ['--help'], shell), 2)
+  t.equal(
+    shell.said.stderr,
+    'redline: expected Linux or macOS, got native Windows: use WSL (in PowerShell: wsl --install)\n',
+  )
+})
+
 t.test('a URL in place of a verb is the target of a sweep', async (t) => {
   const url = 'http://127.0.0.1:8080/orders?page=1'
   /** @type {any} */
   let command
+  const text = { value: 'TEXT', about: '' }
   const sweep = {
-    ...{ about: '', examples: '', flags: { url: { value: 'URL', about: '' }, rates: { value: 'N', about: '' } } },
+    ...{ about: '', examples: '', flags: { url: text, rates: text, method: text, body: text } },
     run: async (/** @type {any} */ given) => {
       command = given
       return ENDED
     },
   }
   t.equal(await main({ sweep }, [url, '--rates', '5'], createShell()), 0)
-  t.strictSame({ ...command.given }, { url, rates: '5' })
-  t.strictSame(command.argv, ['--url', url, '--rates', '5'])
+  t.strictSame({ ...command.given }, { url, rates: '5', method: 'GET' })
+  t.strictSame(command.argv, ['--url', url, '--rates', '5', '--method', 'GET'])
+  t.equal(await main({ sweep }, [url, '--body={}'], createShell()), 0)
+  t.strictSame({ ...command.given }, { url, body: '{}' }, 'a body is sent as the sweep would')
 })
 
 t.test('a run that answers exits 0, its text and its folder on stdout', async (t) => {

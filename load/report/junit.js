@@ -1,0 +1,63 @@
+import { offered } from './format.js'
+
+/** @import { Run, TrialRecord } from './record.js' */
+
+/** @type {Record<string, string>} */
+const ESCAPED = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', '\n': '&#10;' }
+/** Characters that XML 1.0 cannot hold, even escaped (its production 2). */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters meant
+const UNFIT = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g
+
+/**
+ * A run as a test suite, for CI: whether it has a trustworthy answer and, where rates were asked for, whether each of them met the
+ * SLO. The rates of a search are no tests: some of them have to fail.
+ * @param {Pick<Run, 'verb' | 'run_id' | 'started_at' | 'problem'> & { plan?: Partial<Run['plan']> }} run
+ * @param {TrialRecord[]} records @param {string} answer in words
+ */
+export function junitOf({ verb, run_id, started_at, problem, plan }, records, answer) {
+  const asked = plan?.rates_rps ? records.filter(({ at }) => at.phase === 'ladder') : []
+  const cases = [
+    { name: 'a trustworthy answer', problem, time_s: 0 },
+    ...asked.map(({ trial, load, outcome }) => {
+      const because = outcome.verdict === 'pass' ? null : `${outcome.verdict}: ${outcome.because}`
+      return { name: `trial ${trial}: ${offered(load)}`, problem: because, time_s: load.duration_s }
+    }),
+  ]
+  const failures = cases.filter((one) => one.problem).length
+  const time_s = records.reduce((sum, { load }) => sum + load.duration_s, 0)
+  const suite = {
+    name: `redline ${verb}`,
+    id: run_id,
+    timestamp: started_at,
+    time: time_s,
+    tests: cases.length,
+    failures,
+  }
+  return [
+    '<?xml version="1.0" encoding="UTF-8"?>',
+    `<testsuites tests="${cases.length}" failures="${failures}" time="${time_s}">`,
+    `  <testsuite ${attributes(suite)}>`,
+    ...cases.map(({ name, problem, time_s }) => {
+      const own = attributes({ classname: `redline.${verb}`, name, time: time_s })
+      return problem
+        ? `    <testcase ${own}><failure ${attributes({ message: problem })}/></testcase>`
+        : `    <testcase ${own}/>`
+    }),
+    `    <system-out>${safe(answer)}</system-out>`,
+    '  </testsuite>',
+    '</testsuites>',
+    '',
+  ].join('\n')
+}
+
+/** @param {Record<string, string | number>} values */
+function attributes(values) {
+  return Object.entries(values)
+    .map(([name, value]) => `${name}="${safe(String(value), /[&<>"\n]/g)}"`)
+    .join(' ')
+}
+
+/** @param {string} text @param {RegExp} special */
+function safe(text, special = /[&<>]/g) {
+  return text.replace(UNFIT, '\ufffd').replace(special, (character) => ESCAPED[character])
+}

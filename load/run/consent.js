@@ -1,0 +1,58 @@
+import { keptUrl } from '../command/credentials.js'
+import { UsageError } from '../command/errors.js'
+import { createMix } from '../generators/mix.js'
+import { count } from '../report/format.js'
+import { isThisMachine } from '../system/addresses.js'
+
+/**
+ * @import { Ask } from '../command/ask.js'
+ * @import { MixPlan, Step } from '../report/record.js'
+ */
+
+/**
+ * Says what a run is about to send to services that are not its own, and asks for consent where one of them is on another machine.
+ * @param {{ url?: string | null, shown_url?: string, sides?: Record<string, { url: string | null, shown_url?: string }>, mix?: MixPlan,
+ *   rates_rps?: number[] | null }} plan with its secrets in place
+ * @param {() => Pick<Step, 'load' | 'left_s'> | null} firstStep
+ * @param {{ isAgreed?: boolean, ask: Ask, note: (text: string) => void }} how isAgreed: by --yes
+ * @throws {UsageError} without consent
+ */
+export async function seekConsent({ url, shown_url, sides = {}, mix, rates_rps }, firstStep, { isAgreed, ask, note }) {
+  const targets = [{ url, shown_url }, ...Object.values(sides)].flatMap(({ url, shown_url }) => {
+    return url ? { url, shown: shown_url ?? keptUrl(url) } : []
+  })
+  const first = targets.length > 0 ? firstStep() : null
+  if (!mix || !first) return
+  const names = targets.map(({ shown }) => shown).join(' and ')
+  note(
+    `To ${names} it will send ${requestText(mix)}: ${amountText(first, rates_rps)}. The service is pushed until it breaks, and nothing that the requests store or change there is cleaned up.`,
+  )
+  const isHere = await Promise.all(targets.map(({ url }) => isThisMachine(url)))
+  const others = targets.filter((_, i) => !isHere[i]).map(({ url }) => new URL(url).hostname)
+  if (others.length === 0 || isAgreed) return
+  const answer = await ask(`${others.join(' and ')}: not this machine. Is this load welcome there?`)
+  if (answer === null) throw new UsageError(`expected --yes, since ${others.join(' and ')} is not this machine`)
+  if (!answer) throw new UsageError('expected a yes, got none: nothing was sent')
+}
+
+/** The first request, without what may be a secret. @param {MixPlan} mix */
+function requestText(mix) {
+  const { entries, source, body_base64, method } = mix
+  const { method: first, path, body } = createMix(mix, 1)(0)
+  if (entries)
+    return `the requests of ${source?.file} by weight (${entries.length}), such as ${first} ${keptUrl(String(path))}`
+  if (body_base64 === null) return `${method} requests, each with a new user as ${body}`
+  const bytes = Buffer.from(body_base64, 'base64').length
+  return bytes === 0
+    ? `${method} requests without a body`
+    : `${method} requests with the same ${count(bytes)} bytes as body`
+}
+
+/** @param {Pick<Step, 'load' | 'left_s'>} first @param {number[] | null} [rates_rps] */
+function amountText({ load, left_s }, rates_rps) {
+  const { warmup_s, duration_s } = load
+  const seconds = count(Math.ceil(left_s))
+  if (!rates_rps) return `as many as it can take, and more, for about ${seconds} s (${count(1000 * left_s)} at 1,000/s)`
+  const total = rates_rps.reduce((sum, rate_rps) => sum + rate_rps * (warmup_s + duration_s), 0)
+  return `about ${count(total)} within ${seconds} s`
+}

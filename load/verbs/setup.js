@@ -1,0 +1,23 @@
+import { spawnSync } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { platformPackage } from '../../sql/binaries.js'
+
+/** @import { Action } from '../run/experiment.js' */
+
+const BUILD_VEGETA = fileURLToPath(new URL('../generators/drivers/vegeta/build.js', import.meta.url))
+
+/** Fetches what is otherwise fetched when it is first needed. @type {Action} */
+export const setup = {
+  about: 'fetch everything that a run may need, to work offline afterwards',
+  flags: {},
+  examples: '  npm run setup                     up to two minutes, once',
+
+  async run({ argv }, { progress }) {
+    const postgres = await platformPackage()
+    const hasGo = spawnSync('go', ['version']).status === 0
+    if (hasGo) spawnSync(process.execPath, [BUILD_VEGETA], { stdio: ['ignore', 'ignore', 'inherit'] })
+    else progress.note('without vegeta, which needs Go 1.22 or newer to be built: all other drivers are there')
+    const run = { verb: 'setup', argv, postgres, vegeta: hasGo, problem: null }
+    return { run, text: `Postgres is in ${postgres}.`, folder: null }
+  },
+}

@@ -1,0 +1,84 @@
+import t from 'tap'
+import { UsageError } from '../../../../load/command/errors.js'
+import { createUserMix } from '../../../../load/generators/mix.js'
+import { seekConsent } from '../../../../load/run/consent.js'
+
+const HERE = 'http://127.0.0.1:8080/user?token=hunter2'
+const THERE = 'http://192.0.2.1/user'
+const load = /** @type {any} */ ({ warmup_s: 1, duration_s: 9 })
+const SWEEP = {
+  url: HERE,
+  shown_url: 'http://127.0.0.1:8080/user?token=(withheld)',
+  mix: createUserMix(7),
+  rates_rps: [100, 200],
+}
+
+/** @param {Parameters<typeof seekConsent>[0]} plan @param {{ isAgreed?: boolean, answer?: boolean | null }} [how] */
+async function sought(plan, { isAgreed, answer = null } = {}) {
+  /** @type {string[]} */
+  const notes = []
+  /** @type {string[]} */
+  const questions = []
+  const ask = async (/** @type {string} */ question) => {
+    questions.push(question)
+    return answer
+  }
+  const note = (/** @type {string} */ text) => notes.push(text)
+  const error = await seekConsent(plan, () => ({ load, left_s: 20 }), { isAgreed, ask, note }).catch((error) => error)
+  return { said: notes.join(), questions, error }
+}
+
+t.test('what is sent, how much, and what becomes of it', async (t) => {
+  const { said, questions, error } = await sought(SWEEP)
+  t.match(
+    said,
+    'To http://127.0.0.1:8080/user?token=(withheld) it will send POST requests, each with a new user as {"email":',
+  )
+  t.match(said, ': about 3,000 within 20 s. The service is pushed until it breaks')
+  t.match(said, 'is cleaned up')
+  t.notMatch(said, 'hunter2')
+  t.strictSame([questions, error], [[], undefined], 'nobody is asked about this machine')
+  const search = await sought({ ...SWEEP, rates_rps: null })
+  t.match(search.said, 'as many as it can take, and more, for about 20 s (20,000 at 1,000/s)')
+})
+
+t.test('the content of bodies and queries is not told', async (t) => {
+  const own = { method: 'PUT', headers: [], seed: 1 }
+  const fixed = { ...own, name: 'body', body_base64: Buffer.from('hunter2').toString('base64') }
+  const { said } = await sought({ ...SWEEP, mix: fixed })
+  t.match(said, 'it will send PUT requests with the same 7 bytes as body: ')
+  t.notMatch(said, 'hunter2')
+  t.match((await sought({ ...SWEEP, mix: { ...fixed, body_base64: '' } })).said, 'PUT requests without a body: ')
+  const entries = [{ name: 'a', method: 'GET', path: '/a?key=hunter2', body: '', weight: 1 }]
+  const source = { flag: /** @type {const} */ ('mix'), file: 'mix.json', bytes: 1, modified_at: '' }
+  const mix = await sought({ ...SWEEP, mix: { ...fixed, body_base64: null, entries, source } })
+  t.match(mix.said, 'the requests of mix.json by weight (1), such as GET /a?key=(withheld)')
+})
+
+t.test('another machine is loaded only with consent', async (t) => {
+  const plan = { ...SWEEP, url: THERE, shown_url: undefined }
+  t.strictSame(await sought(plan, { isAgreed: true }).then(({ questions, error }) => [questions, error]), [
+    [],
+    undefined,
+  ])
+  const asked = await sought(plan, { answer: true })
+  t.strictSame([asked.error, asked.questions.length], [undefined, 1])
+  t.match(asked.questions[0], /^192\.0\.2\.1: not this machine\./)
+  for (const answer of [false, null]) {
+    const { error, said } = await sought(plan, { answer })
+    t.type(error, UsageError)
+    t.match(error.message, answer === null ? 'expected --yes, since 192.0.2.1 is not this machine' : 'nothing was sent')
+    t.match(said, THERE, 'it has been said what would be sent')
+  }
+  const sides = { a: { url: HERE }, b: { url: THERE }, c: { url: null } }
+  t.match((await sought({ sides, mix: SWEEP.mix })).error.message, '--yes, since 192.0.2.1 is')
+})
+
+t.test('of our own services nothing is said', async (t) => {
+  t.strictSame(await sought({ ...SWEEP, url: null }), { said: '', questions: [], error: undefined })
+  t.strictSame(await sought({ sides: { a: { url: null } }, mix: SWEEP.mix }), {
+    said: '',
+    questions: [],
+    error: undefined,
+  })
+})
