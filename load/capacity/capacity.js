@@ -1,6 +1,6 @@
 import { connectionsFor } from '../generators/connections.js'
 import { DRIVERS } from '../generators/drivers/index.js'
-import { sends } from '../generators/drivers/refuse.js'
+import { needsOwnDriver, sends } from '../generators/drivers/refuse.js'
 import { cellName, isSameCell } from '../report/format.js'
 import { limitOfRun } from '../verdict/limit.js'
 import { moved, relaxedCell } from '../verdict/relax.js'
@@ -22,7 +22,8 @@ import { intervalOf, nextTrial, searchProblem } from './search.js'
 
 /** The closed-loop driver for the first guess: autocannon unless it cannot send the load. @param {Pick<Plan, 'url' | 'mix'>} plan */
 export function plateauDriver({ url, mix }) {
-  return url?.startsWith('https:') || sends({ url: '', ...mix }, 'HEAD') ? 'client' : 'autocannon'
+  const asked = { url: url ?? '', ...mix }
+  return asked.url.startsWith('https:') || sends(asked, 'HEAD') || needsOwnDriver(asked) ? 'client' : 'autocannon'
 }
 
 const PLATEAU_CONNECTIONS = [2, 8, 32, 128, 512]

@@ -9,7 +9,7 @@ const HARMLESS = new Set([
 ])
 
 /** A reference to a secret, or a blank of a template. */
-const BLANK = String.raw`\{\{\s*(?:(?:env|file)\s+[^{}]+|seq|word|int -?\d+ -?\d+)\s*\}\}`
+const BLANK = String.raw`\{\{\s*(?:(?:env|file)\s+[^{}]+|seq|word|int -?\d+ -?\d+|(?:data|taken) [\w.-]+)\s*\}\}`
 const BLANK_ALONE = new RegExp(`^${BLANK}$`)
 const SCHEME_AND_BLANK = new RegExp(`^(?:(?:basic|bearer|token|apikey) +)?${BLANK}$`, 'i')
 

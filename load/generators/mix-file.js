@@ -2,7 +2,8 @@ import { readFileSync, statSync } from 'node:fs'
 import { METHODS } from 'node:http'
 import { keptUrl } from '../command/credentials.js'
 import { UsageError } from '../command/errors.js'
-import { KNOWN_BLANKS, unknownBlank } from './template.js'
+import { header } from '../command/flags.js'
+import { KNOWN_BLANKS, namesIn, unknownBlank } from './template.js'
 
 /** @import { Entry } from '../report/record.js' */
 
@@ -10,9 +11,12 @@ const MAX_BYTES = 1 << 20
 const MAX_ENTRIES = 1000
 const MAX_WEIGHT = 1e9
 
-const KEYS = ['name', 'method', 'path', 'body', 'weight']
+const KEYS = ['name', 'method', 'path', 'body', 'headers', 'take', 'weight']
 const SHAPE =
   '[{"name":"create","method":"POST","path":"/user","body":"{\\"email\\":\\"{{seq}}@a.test\\"}","weight":1}]'
+
+/** Headers that the drivers set themselves, or that delimit the request. */
+export const FRAMING = ['host', 'content-length', 'transfer-encoding', 'connection']
 
 /** For messages. */
 export const KNOWN_METHOD = 'a method of HTTP in capitals, such as GET or POST'
@@ -24,7 +28,8 @@ export function isMethod(text) {
 
 /**
  * Reads a weighted mix from a JSON file: a list of objects with a name, a path and, optionally, a method (default: POST with
- * a body, otherwise GET), a body (text or JSON) and a weight (default: 1).
+ * a body, otherwise GET), a body (text or JSON), headers, values to take from the response (JSON Pointers by name) and a weight
+ * (default: 1).
  * @param {string} file @param {string[]} without names of entries to leave out @returns {Entry[]} at least one
  * @throws {UsageError}
  */
@@ -46,7 +51,30 @@ export function readMixFile(file, without = []) {
   }
   const left = entries.filter(({ name }) => !without.includes(name))
   if (left.length === 0) throw new UsageError('--without: expected at least one entry to be left, got none')
+  checkTaken(left)
   return left
+}
+
+/** Each value that an entry needs has to be taken by one other, and those that take must not wait for each other. @param {Entry[]} entries */
+function checkTaken(entries) {
+  const takers = entries.flatMap(({ name, take = {} }) => Object.keys(take).map((value) => ({ name, value })))
+  const needsOf = (/** @type {Entry} */ { path, body, headers = {} }) => {
+    return [path, body, ...Object.values(headers)].flatMap((text) => namesIn(text, 'taken'))
+  }
+  for (const value of new Set([...entries.flatMap(needsOf), ...takers.map((taker) => taker.value)])) {
+    const by = takers.filter((taker) => taker.value === value).map(({ name }) => name)
+    expect(by.length === 1, `one entry to take ${JSON.stringify(value)}`, by.length === 0 ? 'none' : by.join(' and '))
+  }
+  let waiting = entries
+  for (let before = []; waiting.length !== before.length; ) {
+    before = waiting
+    const late = new Set(
+      takers.filter(({ name }) => before.some((entry) => entry.name === name)).map(({ value }) => value),
+    )
+    waiting = before.filter((entry) => needsOf(entry).some((value) => late.has(value)))
+  }
+  const names = waiting.map(({ name }) => name).join(', ')
+  expect(waiting.length === 0, 'entries that do not wait for each other', `a circle with ${names}`)
 }
 
 /** Reads a flag's file. @template T @param {string} flag @param {() => T} read @throws {UsageError} */
@@ -91,9 +119,34 @@ function entryOf(given, i) {
   const isPath = isText && /^\/[\x21-\x7e]*$/.test(path.replace(/\{\{.*?\}\}/g, '0'))
   const found = shown(isText ? keptUrl(path) : path)
   expect(isPath, `a path that begins with / and holds neither spaces nor what URLs escape, in ${whose}`, found)
-  const blank = unknownBlank(path) ?? unknownBlank(body)
-  expect(blank === null, `${KNOWN_BLANKS} in ${whose}`, String(blank))
-  return { name, method, path, body, weight }
+  const headers = textsOf(given.headers, `headers of ${whose}`, { Accept: 'text/html' })
+  for (const [one, value] of Object.entries(headers ?? {})) {
+    expect(header(`${one}: ${value}`) !== undefined, `a header in ${whose}`, shown(one))
+    const isFraming = FRAMING.includes(one.toLowerCase())
+    expect(!isFraming, `none that frames the request among the headers of ${whose}`, one)
+  }
+  const take = textsOf(given.take, `take of ${whose}`, { id: '/user/id' })
+  for (const [one, pointer] of Object.entries(take ?? {})) {
+    const isPointer = /^[\w.-]{1,64}$/.test(one) && /^(\/([^~]|~[01])*)+$/.test(pointer)
+    expect(
+      isPointer,
+      `a name and a JSON Pointer, such as {"id":"/user/id"}, as take of ${whose}`,
+      shown({ [one]: pointer }),
+    )
+  }
+  const blank = [path, body, ...Object.values(headers ?? {})].map(unknownBlank).find((one) => one !== null)
+  expect(blank === undefined, `${KNOWN_BLANKS} in ${whose}`, String(blank))
+  return { name, method, path, body, weight, ...(headers && { headers }), ...(take && { take }) }
+}
+
+/** @param {unknown} given @param {string} what @param {object} example @returns {Record<string, string> | undefined} */
+function textsOf(given, what, example) {
+  if (given === undefined) return undefined
+  expect(kindOf(given) === 'an object', `an object such as ${JSON.stringify(example)} as the ${what}`, kindOf(given))
+  const texts = /** @type {Record<string, string>} */ (given)
+  const other = Object.values(texts).find((value) => typeof value !== 'string')
+  expect(other === undefined, `texts in the ${what}`, kindOf(other))
+  return texts
 }
 
 /** @param {RegExp} pattern @param {unknown} value */

@@ -4,8 +4,9 @@ import { keptHeader, WITHHELD } from '../command/credentials.js'
 import { UsageError } from '../command/errors.js'
 import { header } from '../command/flags.js'
 import { REFERENCES, resolveText } from '../command/references.js'
+import { columnsFor } from './data-file.js'
 import { JSON_TYPE } from './mix.js'
-import { isMethod, KNOWN_METHOD, readable, readMixFile } from './mix-file.js'
+import { FRAMING, isMethod, KNOWN_METHOD, readable, readMixFile } from './mix-file.js'
 
 /**
  * @import { Flag } from '../command/flags.js'
@@ -26,10 +27,10 @@ export const MIX_FLAGS = {
   },
   header: {
     value: "'NAME: VALUE'",
-    about: `may be given more than once; the value may hold ${REFERENCES}`,
-    parse: referringHeader,
-    expected: 'Name: value',
-    shown: keptHeader,
+    about: `may be given more than once; the value may hold ${REFERENCES}; @FILE: a header in each line`,
+    parse: referringHeaders,
+    expected: 'Name: value, or @FILE with such lines',
+    shown: (/** @type {string} */ text) => (text.startsWith('@') ? text : keptHeader(text)),
     multiple: true,
   },
   body: {
@@ -37,23 +38,38 @@ export const MIX_FLAGS = {
     about: 'the same body for every request: JSON, XML or a form, or the content of a file (default: a new user each)',
     shown: (/** @type {string} */ text) => (INLINE.test(text) ? WITHHELD : text),
   },
-  mix: { value: 'FILE', about: 'several requests by weight, instead: JSON, see load/README.md' },
+  mix: {
+    value: 'FILE',
+    about: 'several requests by weight, instead: JSON, see load/README.md#several-requests-by-weight',
+  },
+  data: { value: 'FILE', about: 'CSV or NDJSON, whose rows fill the {{data COLUMN}} of the mix in turn' },
   yes: { value: '', about: 'send them to a service on another machine without being asked' },
   without: { value: 'NAME', about: 'leave out this entry of the mix; may be given more than once', multiple: true },
 }
 
 /** @param {Record<string, any>} flags parsed by MIX_FLAGS, plus seed @returns {MixPlan} @throws {UsageError} */
 export function mixOf(flags) {
-  const { mix, without, method = 'POST', body, header: headers = [], seed = randomInt(SEEDS) } = flags
+  const { mix, without, data, method = 'POST', body, seed = randomInt(SEEDS) } = flags
+  const headers = (flags.header ?? []).flat()
   refuseHeaders(headers)
   const common = { method, headers: typed(headers), seed }
   if (mix) {
     const beside = ['method', 'body'].find((name) => flags[name] !== undefined)
     if (beside) throw new UsageError(`--${beside}: cannot be combined with --mix, whose entries have their own`)
     const entries = readMixFile(mix, without)
-    const source = sourceOf('mix', mix)
-    return { ...common, name: mix, method: entries[0].method, body_base64: null, entries, source }
+    const rows = data !== undefined && { data: columnsFor(entries, data), data_source: sourceOf('data', data) }
+    if (!rows) columnsFor(entries, null)
+    return {
+      ...common,
+      name: mix,
+      method: entries[0].method,
+      body_base64: null,
+      entries,
+      source: sourceOf('mix', mix),
+      ...rows,
+    }
   }
+  if (data !== undefined) throw new UsageError('--data: requires --mix')
   if (without) throw new UsageError('--without: requires --mix')
   if (body !== undefined) return { ...common, ...bodyFrom(body) }
   const isBodiless = method === 'GET' || method === 'HEAD'
@@ -63,7 +79,7 @@ export function mixOf(flags) {
 
 /**
  * Identifies a file for the check on --resume. Stores none of its content: even a digest would let a short secret be guessed.
- * @param {'body' | 'mix'} flag @param {string} file @returns {Source}
+ * @param {Source['flag']} flag @param {string} file @returns {Source}
  */
 export function sourceOf(flag, file) {
   const { size, mtime } = readable(flag, () => statSync(file))
@@ -96,16 +112,23 @@ function typed(headers) {
   return has ? headers : [JSON_TYPE, ...headers]
 }
 
-/** Parses a header and resolves its references to secrets, so that no run starts without them. @param {string} text */
-function referringHeader(text) {
-  const given = header(text)
-  return given && header(`${given[0]}: ${resolveText('header', given[1])}`) ? given : undefined
+/**
+ * Parses a header, or a file of them, and resolves their references to secrets, so that no run starts without them.
+ * @param {string} text @returns {[string, string][] | undefined}
+ */
+function referringHeaders(text) {
+  const lines = text.startsWith('@')
+    ? readable('header', () => readFileSync(text.slice(1), 'utf8')).split(/\r?\n/)
+    : [text]
+  const given = lines.filter((line) => line.trim() !== '' || lines.length === 1).map(header)
+  const isFit = given.every((one) => one && header(`${one[0]}: ${resolveText('header', one[1])}`))
+  return isFit ? /** @type {[string, string][]} */ (given) : undefined
 }
 
 /** Refuses headers that the drivers set themselves or would send differently. @param {[string, string][]} headers */
 function refuseHeaders(headers) {
   const names = headers.map(([name]) => name.toLowerCase())
-  const framing = names.find((name) => ['host', 'content-length', 'transfer-encoding', 'connection'].includes(name))
+  const framing = names.find((name) => FRAMING.includes(name))
   if (framing) throw new UsageError(`--header: expected none that frames the request, got ${framing}`)
   const twice = names.find((name, i) => names.indexOf(name) !== i)
   if (twice) throw new UsageError(`--header: expected each name once, got ${twice} twice`)

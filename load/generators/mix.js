@@ -1,5 +1,6 @@
 import { randomAt } from '../system/random.js'
-import { drawsOf, fillTemplate, parseTemplate } from './template.js'
+import { TakenValues } from './taken.js'
+import { drawsOf, fillTemplate, namesIn, parseTemplate } from './template.js'
 
 /**
  * @import { Part } from './template.js'
@@ -23,8 +24,9 @@ const BLANK = '{}'
  * Creates the requests of a trial: the same plan and trial give the same bytes for request `i`.
  * @param {MixPlan} plan @param {number} trial part of every email, so that a run never repeats one @returns {Mix}
  * @typedef {(i: number) => Request} Mix
- * @typedef {{ name: string, method: string, path: string | null, headers: Header[], body: string | Buffer }} Request
- *   path: null means the target URL's path; headers: without Host and Content-Length; body: a string has one byte per character
+ * @typedef {{ name: string, method: string, path: string | null, headers: Header[], body: string | Buffer, take?: (body: string) => boolean }} Request
+ *   path: null means the target URL's path; headers: without Host and Content-Length; body: a string has one byte per character; take:
+ *   call it with the body of a success, for the values that later requests need; false: it lacks one
  */
 export function createMix(plan, trial) {
   if (plan.entries) return followed(programOf(plan, trial, ''))
@@ -51,28 +53,51 @@ function bodyFor({ email, password }) {
  * path, then those in its body.
  * @param {MixPlan} plan @param {number} trial @param {string} url supplies the path for a mix without entries
  * @typedef {ReturnType<typeof programOf>} Program
- * @typedef {{ name: string, method: string, headers: Header[], path: Part[], body: Part[], up_to: number }} ProgramEntry
+ * @typedef {{ name: string, method: string, headers: Header[], filled?: [name: string, value: Part[]][], path: Part[], body: Part[], up_to: number,
+ *   take?: Record<string, string>, needs?: string[] }} ProgramEntry filled: headers with blanks, which come last; needs: values that it takes from
+ *   earlier responses
  */
 export function programOf(plan, trial, url) {
-  const entries = plan.entries ? weighted(plan.entries, plan.headers) : [onlyEntry(plan, trial, new URL(url))]
-  const draws = 1 + Math.max(...entries.map(({ path, body }) => drawsOf(path) + drawsOf(body)))
+  const entries = plan.entries ? weighted(plan) : [onlyEntry(plan, trial, new URL(url))]
+  const draws = 1 + Math.max(...entries.map((entry) => drawsOf(partsOf(entry))))
   // Makes consecutive seeds and trials start at unrelated points of the sequence.
   const seed = Math.floor(randomAt(plan.seed, trial) * 2 ** 32)
   return { seed, draws, first_seq: trial * SEQS_PER_TRIAL, entries }
 }
 
-/** @param {Entry[]} entries @param {Header[]} headers */
-function weighted(entries, headers) {
+/** @param {MixPlan} plan @returns {ProgramEntry[]} */
+function weighted({ entries = [], headers: common, data }) {
   const total = entries.reduce((sum, { weight }) => sum + weight, 0)
-  // Some services reject a content type without a body.
-  const typeless = headers.filter(([name]) => name.toLowerCase() !== 'content-type')
   let sum = 0
-  return entries.map(({ name, method, path, body, weight }, i) => {
+  return entries.map(({ name, method, path, body, headers: own = {}, take, weight }, i) => {
     sum += weight
     const up_to = i === entries.length - 1 ? 1 : sum / total
-    const own = body === '' ? typeless : headers
-    return { name, method, headers: own, path: parseTemplate(path), body: parseTemplate(body), up_to }
+    const isOwn = new Set(Object.keys(own).map((one) => one.toLowerCase()))
+    // Some services reject a content type without a body.
+    const shared = common.filter(([one]) => !isOwn.has(one.toLowerCase()) && (body !== '' || !isContentType(one)))
+    const pairs = Object.entries(own)
+    const headers = [...shared, ...pairs.filter(([, value]) => !value.includes('{{'))]
+    const filled = pairs.filter(([, value]) => value.includes('{{'))
+    const needs = [...new Set([path, body, ...Object.values(own)].flatMap((text) => namesIn(text, 'taken')))]
+    return {
+      ...{ name, method, headers, up_to },
+      path: parseTemplate(path, 'path', data),
+      body: parseTemplate(body, /^\s*[[{]/.test(body) ? 'json' : 'text', data),
+      ...(filled.length > 0 && { filled: filled.map(([one, value]) => [one, parseTemplate(value, 'text', data)]) }),
+      ...(take && { take }),
+      ...(needs.length > 0 && { needs }),
+    }
   })
+}
+
+/** @param {string} name of a header */
+function isContentType(name) {
+  return name.toLowerCase() === 'content-type'
+}
+
+/** All parts of an entry, in the order in which they are filled. @param {ProgramEntry} entry */
+function partsOf({ path, body, filled = [] }) {
+  return [...path, ...body, ...filled.flatMap(([, value]) => value)]
 }
 
 /** @param {MixPlan} plan @param {number} trial @param {URL} url @returns {ProgramEntry} */
@@ -85,15 +110,27 @@ function onlyEntry(plan, trial, { pathname, search }) {
 }
 
 /** @param {Program} program @returns {Mix} */
-function followed({ seed, draws, first_seq, entries }) {
-  return (i) => {
-    let n = i * draws
+function followed({ seed, draws, first_seq: firstSeq, entries }) {
+  const values = new TakenValues(entries)
+  return (index) => {
+    let n = index * draws
     const random = () => randomAt(seed, n++)
-    const chosen = random()
-    const { name, method, headers, ...own } = /** @type {ProgramEntry} */ (entries.find(({ up_to }) => chosen < up_to))
-    const path = fillTemplate(own.path, i, first_seq, random)
-    return { name, method, path, headers, body: fillTemplate(own.body, i, first_seq, random) }
+    const drawn = random()
+    const chosen = /** @type {ProgramEntry} */ (entries.find(({ up_to }) => drawn < up_to))
+    const { name, method, headers, filled, take, ...own } = values.isEmpty ? chosen : values.readyFor(chosen)
+    const filling = { index, firstSeq, random, taken: values.one }
+    const path = fillTemplate(own.path, filling)
+    const body = fillTemplate(own.body, filling)
+    const all = filled
+      ? [...headers, ...filled.map(([one, value]) => header(one, fillTemplate(value, filling)))]
+      : headers
+    return { name, method, path, headers: all, body, ...(take && { take: values.takerFor(take) }) }
   }
+}
+
+/** @param {string} name @param {string} value @returns {Header} */
+function header(name, value) {
+  return [name, value]
 }
 
 /** Email prefix of users that the lab itself stores, outside any load. */

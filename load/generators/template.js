@@ -1,11 +1,15 @@
 /**
  * Templates with blanks that are filled for each request: `/user/{{int 1 1000}}`, `{"email":"{{word}}-{{seq}}@redline.test"}`.
  * @typedef {string | Blank} Part a string has one byte per character
- * @typedef {{ fill: 'seq' | 'index' | 'word' } | { fill: 'int', min: number, max: number }} Blank
- *   seq: number unique within the run; index: number of the request within its trial
+ * @typedef {{ fill: 'seq' | 'index' | 'word' } | { fill: 'int', min: number, max: number } | { fill: 'data', values: string[] } |
+ *   { fill: 'taken', name: string, into: Into }} Blank seq: number unique within the run; index: number of the request within its trial;
+ *   data: a column of --data; taken: a value from an earlier response
+ * @typedef {'path' | 'json' | 'text'} Into what a value is put into, and escaped for
+ * @typedef {{ index: number, firstSeq: number, random: () => number, taken: (name: string, random: number) => string }} Filling
+ *   index: of the request; firstSeq: seq value of request 0; random: called once for each word, int and taken
  */
 
-export const KNOWN_BLANKS = '{{seq}}, {{int FROM TO}} or {{word}}'
+export const KNOWN_BLANKS = '{{seq}}, {{int FROM TO}}, {{word}}, {{data COLUMN}} or {{taken NAME}}'
 
 const BLANK = /\{\{(.*?)\}\}/s
 const LETTERS = 'abcdefghijklmnopqrstuvwxyz'
@@ -17,34 +21,61 @@ export function unknownBlank(text) {
   return unknown === undefined ? null : `{{${unknown}}}`
 }
 
-/** @param {string} text without unknown blanks */
-export function parseTemplate(text) {
+/**
+ * @param {string} text without unknown blanks @param {Into} into @param {Record<string, string[]>} data columns by name, with all that the
+ *   text names
+ */
+export function parseTemplate(text, into, data = {}) {
   const parts = text.split(BLANK).map((piece, i) => {
-    // UTF-8, with one character per byte.
-    return i % 2 ? /** @type {Blank} */ (blankOf(piece)) : Buffer.from(piece).toString('latin1')
+    if (i % 2 === 0) return bytesOf(piece)
+    const blank = /** @type {Named} */ (blankOf(piece))
+    if (blank.fill === 'data')
+      return { fill: blank.fill, values: data[blank.name].map((value) => escaped(value, into)) }
+    return blank.fill === 'taken' ? { ...blank, into } : blank
   })
-  return parts.filter((part) => part !== '')
+  return /** @type {Part[]} */ (parts.filter((part) => part !== ''))
 }
 
-/** @param {string} text @returns {Blank | null} null: it is unknown */
+/** Names that a text takes from --data, or from earlier responses. @param {string} text @param {'data' | 'taken'} fill */
+export function namesIn(text, fill) {
+  const blanks = text.split(BLANK).map((piece, i) => (i % 2 ? blankOf(piece) : null))
+  return blanks.flatMap((blank) => (blank?.fill === fill ? blank.name : []))
+}
+
+/** UTF-8, with one character per byte. @param {string} text */
+function bytesOf(text) {
+  return Buffer.from(text).toString('latin1')
+}
+
+/** @param {string} value @param {Into} into */
+function escaped(value, into) {
+  if (into === 'path') return encodeURIComponent(value)
+  return bytesOf(into === 'json' ? JSON.stringify(value).slice(1, -1) : value)
+}
+
+/**
+ * @param {string} text @returns {Named | null} null: it is unknown
+ * @typedef {{ fill: 'seq' | 'word' } | { fill: 'int', min: number, max: number } | { fill: 'data' | 'taken', name: string }} Named
+ */
 function blankOf(text) {
   const name = text.trim()
   if (name === 'seq' || name === 'word') return { fill: name }
+  const [, fill, of] = /^(data|taken) ([\w.-]{1,64})$/.exec(name) ?? []
+  if (fill === 'data' || fill === 'taken') return { fill, name: of }
   const [min, max] = (/^int (-?\d{1,10}) (-?\d{1,10})$/.exec(name) ?? []).slice(1).map(Number)
   return min <= max ? { fill: 'int', min, max } : null
 }
 
-/**
- * @param {Part[]} parts @param {number} index of the request @param {number} firstSeq seq value of request 0
- * @param {() => number} random called once for each word and int
- */
-export function fillTemplate(parts, index, firstSeq, random) {
+/** @param {Part[]} parts @param {Filling} filling */
+export function fillTemplate(parts, { index, firstSeq, random, taken }) {
   let text = ''
   for (const part of parts) {
     if (typeof part === 'string') text += part
     else if (part.fill === 'index') text += index
     else if (part.fill === 'seq') text += firstSeq + index
     else if (part.fill === 'int') text += part.min + Math.floor(random() * (part.max - part.min + 1))
+    else if (part.fill === 'data') text += part.values[(firstSeq + index) % part.values.length]
+    else if (part.fill === 'taken') text += escaped(taken(part.name, random()), part.into)
     else text += word(random())
   }
   return text
@@ -52,7 +83,7 @@ export function fillTemplate(parts, index, firstSeq, random) {
 
 /** Number of random numbers that a template uses. @param {Part[]} parts */
 export function drawsOf(parts) {
-  return parts.filter((part) => typeof part !== 'string' && (part.fill === 'word' || part.fill === 'int')).length
+  return parts.filter((part) => typeof part !== 'string' && ['word', 'int', 'taken'].includes(part.fill)).length
 }
 
 /** @param {number} random */

@@ -96,7 +96,8 @@
  * @property {ByEntry} [by_entry] where the mix has entries and the driver can tell them apart
  * @typedef {Omit<Traffic, 'lateness_ms'> & { rows_stored: number | null, warmup_unanswered: number }} TrialTraffic
  * @typedef {Record<'min' | 'mean' | 'p25' | 'p50' | 'p75' | 'p90' | 'p95' | 'p99' | 'p999' | 'max', number>} Distribution in ms
- * @typedef {Record<string, { completed: number, ok: number, latency_ms: Distribution | null }>} ByEntry
+ * @typedef {Record<string, { completed: number, ok: number, failed?: number, latency_ms: Distribution | null }>} ByEntry failed: without an
+ *   answer; known of our own drivers
  * @typedef {{ host: string, planned?: number, sent: number, completed: number, errors: Record<string, number>,
  *   lateness_ms: Distribution | null, start_ms: number | null, word_ms?: number | null, cpu_s: number | null,
  *   cpu_core_ratio: number | null, cores: number | null }} HostTraffic what one of several hosts did of a load; lateness_ms: by its
@@ -159,8 +160,11 @@
  * @property {number} seed
  * @property {Entry[]} [entries] requests to choose from, instead of the one above
  * @property {Source} [source] file that the body or the entries come from
+ * @property {Record<string, string[]>} [data] columns that the entries name, of equal length
+ * @property {Source} [data_source] file that they come from
  * @typedef {[name: string, value: string]} Header
- * @typedef {{ flag: 'body' | 'mix', file: string, bytes: number, modified_at: string | null }} Source file: or (withheld), for a body on the command line
- * @typedef {{ name: string, method: string, path: string, body: string, weight: number }} Entry path, body: templates, see template.js;
- *   body: empty for none; weight: its share of the requests is this share of all weights
+ * @typedef {{ flag: 'body' | 'mix' | 'data', file: string, bytes: number, modified_at: string | null }} Source file: or (withheld), for a body on the command line
+ * @typedef {{ name: string, method: string, path: string, body: string, weight: number, headers?: Record<string, string>,
+ *   take?: Record<string, string> }} Entry path, body, headers: templates, see template.js; body: empty for none; weight: its share of
+ *   the requests is this share of all weights; take: JSON Pointers into its response by the name under which their values are kept
  */

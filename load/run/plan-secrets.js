@@ -1,6 +1,7 @@
 import { keptUrl, keptValue, WITHHELD } from '../command/credentials.js'
 import { UsageError } from '../command/errors.js'
 import { exposedFiles, resolveText, resolveUrl } from '../command/references.js'
+import { columnsFor } from '../generators/data-file.js'
 import { readMixFile } from '../generators/mix-file.js'
 import { bodyOf, sourceOf } from '../generators/mix-flags.js'
 
@@ -18,8 +19,12 @@ export function keptPlan(plan) {
   const kept = changed(plan, {
     url: (_, url) => ({ url: keptUrl(url) }),
     header: keptValue,
-    entry: ({ body, path, ...entry }) => ({ ...entry, path: keptUrl(path), body_bytes: Buffer.byteLength(body) }),
-    body: source && !entries ? { body_base64: undefined } : {},
+    entry: ({ body, path, headers, ...entry }) => ({
+      ...entry,
+      path: keptUrl(path),
+      body_bytes: Buffer.byteLength(body),
+    }),
+    body: { ...(source && !entries && { body_base64: undefined }), data: undefined },
   })
   return JSON.parse(JSON.stringify(kept))
 }
@@ -37,16 +42,22 @@ export function lacksCredentials(plan) {
  * @throws {UsageError} if a secret or a file is missing, or a file has changed since the run began
  */
 export function livePlan(plan) {
-  const { source, entries, body_base64 } = plan.mix ?? {}
+  const { source, entries, body_base64, data_source } = plan.mix ?? {}
   const lacksBody = source && !entries && body_base64 === undefined
   const lacksBodies = source && entries?.some(({ body }) => body === undefined)
   if (lacksBody || lacksBodies) refuseChanged(source)
-  const found = lacksBodies ? new Map(readMixFile(source.file).map((entry) => [entry.name, entry])) : null
+  const read = lacksBodies ? readMixFile(source.file) : null
+  const found = read && new Map(read.map((entry) => [entry.name, entry]))
+  if (read && data_source) refuseChanged(data_source)
+  const data = read &&
+    data_source && {
+      data: columnsFor(/** @type {Entry[]} */ (entries?.map(({ name }) => found?.get(name))), data_source.file),
+    }
   return changed(plan, {
     url: (flag, url) => ({ url: resolveUrl(flag, url), shown_url: keptUrl(url) }),
     header: (_, value) => resolveText('header', value),
     entry: (entry) => found?.get(entry.name) ?? entry,
-    body: lacksBody ? { body_base64: bodyOf(source.file) } : {},
+    body: lacksBody ? { body_base64: bodyOf(source.file) } : { ...data },
   })
 }
 
@@ -54,7 +65,7 @@ export function livePlan(plan) {
  * Changes every part of a plan that may hold a secret.
  * @param {any} plan
  * @param {{ url: (flag: string, url: string) => { url: string, shown_url?: string }, header: (name: string, value: string) => string,
- *   entry: (entry: Entry) => object, body: { body_base64?: string } }} change
+ *   entry: (entry: Entry) => object, body: Partial<Pick<MixPlan, 'body_base64' | 'data'>> }} change
  */
 function changed(plan, change) {
   const { url, metrics_url, sides, without, mix } = plan

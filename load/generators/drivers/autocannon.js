@@ -2,7 +2,7 @@ import { createRequire } from 'node:module'
 import { createMix } from '../mix.js'
 import { PROTOCOL, sideOfCode, sideOfEnd, TIMEOUT } from './errors.js'
 import { headsOf } from './head.js'
-import { refuseHttpsAndHead } from './refuse.js'
+import { refuseHttpsAndHead, refuseTaking } from './refuse.js'
 import { ProtocolError, ResponseReader } from './response.js'
 import { countClosedLoop } from './tally.js'
 
@@ -30,7 +30,10 @@ export const autocannon = {
   name: 'autocannon',
   loop: 'closed',
   version: async () => require('autocannon/package.json').version,
-  check: (asked) => refuseHttpsAndHead('autocannon', asked),
+  check(asked) {
+    refuseHttpsAndHead('autocannon', asked)
+    refuseTaking('autocannon', asked)
+  },
   async open(load) {
     // Takes half of a generator's start, which other drivers need not wait for.
     const { default: runAutocannon } = await import('autocannon')

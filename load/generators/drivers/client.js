@@ -2,7 +2,7 @@ import http from 'node:http'
 import https from 'node:https'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createMix } from '../mix.js'
-import { PROTOCOL, sideOfCode, sideOfEnd, TIMEOUT } from './errors.js'
+import { PROTOCOL, sideOfCode, sideOfEnd, TIMEOUT, takeFrom } from './errors.js'
 import { Samples } from './recorder.js'
 import { countClosedLoop } from './tally.js'
 
@@ -20,6 +20,8 @@ const SETUP = PHASES.slice(0, 3)
 const RETRY_DELAY_MS = 10
 /** Maximum number of interim responses (1xx): Node limits only their size. */
 const INTERIM_MAX = 1000
+/** Longest body, in characters, that values are taken from. */
+const BODY_MAX = 1 << 20
 
 /**
  * Closed loop with Node's HTTP client, for any HTTP or HTTPS service. Each worker has its own connection, sends its next request
@@ -62,15 +64,18 @@ async function drive(load, phase, next) {
       let isAhead = !load.fresh_connections
       try {
         for (let due_ms = performance.now(); due_ms < end_ms && !signal.aborted; ) {
-          const { name, method, path, body, ...own } = next()
+          const asked = next()
+          const { name, method, path, body, ...own } = asked
           const bytes = typeof body === 'string' ? Buffer.from(body, 'latin1') : body
           const headers = { ...Object.fromEntries(own.headers), 'Content-Length': bytes.length }
           recorder.sent++
           const options = { method, headers, agent, signal, ...(path !== null && { path }) }
-          const ended = await exchange(request(url, options), bytes, load.timeout_s, isAhead)
+          const how = { timeout_s: load.timeout_s, isAhead, keepsBody: asked.take !== undefined }
+          const ended = await exchange(request(url, options), bytes, how)
+          const error = ended.error ?? takeFrom(asked, ended.status, ended.body)
           isAhead = false
-          if (ended.error) {
-            recorder.error(ended.error, ended.latency_ms)
+          if (error) {
+            recorder.error(error, ended.latency_ms, name)
             await sleep(RETRY_DELAY_MS)
           } else {
             answered(name, ended.status, ended.latency_ms)
@@ -111,11 +116,13 @@ export function middleOf(bucket) {
 
 /**
  * Sends one request and reads its answer.
- * @param {http.ClientRequest} req @param {Buffer} body @param {number} timeout_s
- * @param {boolean} isAhead the latency starts when the connection is open @returns {Promise<Ended>}
- * @typedef {{ status: number, latency_ms: number, phases_ms: Record<string, number>, error: string | null }} Ended
+ * @param {http.ClientRequest} req @param {Buffer} body
+ * @param {{ timeout_s: number, isAhead: boolean, keepsBody: boolean }} how isAhead: the latency starts when the connection is open
+ * @returns {Promise<Ended>}
+ * @typedef {{ status: number, latency_ms: number, phases_ms: Record<string, number>, error: string | null, body: string }} Ended body: empty
+ *   unless it is kept, and if it is too long
  */
-function exchange(req, body, timeout_s, isAhead) {
+function exchange(req, body, { timeout_s, isAhead, keepsBody }) {
   return new Promise((resolve) => {
     /** @type {Record<string, number>} */
     const phases_ms = {}
@@ -123,6 +130,7 @@ function exchange(req, body, timeout_s, isAhead) {
     let start_ms = last_ms
     let status = 0
     let interim = 0
+    let kept = ''
     /** @param {string} phase that ends now */
     const mark = (phase) => {
       const now_ms = performance.now()
@@ -136,7 +144,13 @@ function exchange(req, body, timeout_s, isAhead) {
     /** @param {string | null} error */
     const settle = (error) => {
       clearTimeout(timer)
-      resolve({ status, latency_ms: performance.now() - start_ms, phases_ms, error })
+      resolve({
+        status,
+        latency_ms: performance.now() - start_ms,
+        phases_ms,
+        error,
+        body: kept.length > BODY_MAX ? '' : kept,
+      })
     }
     /** @param {string} error */
     const giveUp = (error) => {
@@ -169,7 +183,10 @@ function exchange(req, body, timeout_s, isAhead) {
         settle(null)
       })
       res.on('error', () => settle(sideOfEnd({ reused: req.reusedSocket, answerBegan: true })))
-      res.resume()
+      if (!keepsBody) return res.resume()
+      res.setEncoding('utf8').on('data', (text) => {
+        if (kept.length <= BODY_MAX) kept += text
+      })
     })
     req.on('error', (/** @type {NodeJS.ErrnoException} */ error) => {
       const ended = error.code === 'ECONNRESET' && error.message === 'socket hang up'

@@ -13,7 +13,7 @@ const READ_BUFFER = Buffer.allocUnsafeSlow(64 * 1024)
 
 /**
  * @typedef {{ host: string, port: number, secure: boolean, localAddress?: string }} Target localAddress: source address
- * @typedef {(status: number, error: string | null) => void} Done status: 0 on an error
+ * @typedef {(status: number, error: string | null, body?: string) => void} Done status: 0 on an error; body: where it was to be kept
  */
 
 /**
@@ -24,19 +24,19 @@ const READ_BUFFER = Buffer.allocUnsafeSlow(64 * 1024)
  */
 export class Connection {
   #target
-  #bodiless
   /** @type {net.Socket | null} */
   #socket = null
+  /** Of the socket. */
+  #reader = new ResponseReader()
   #served = 0
   /** Set after an unsolicited response. */
   #isConfused = false
   /** @type {{ done: Done, sentAt_ms: number, answerBegan: boolean } | null} */
   #request = null
 
-  /** @param {Target} target @param {{ bodiless: boolean }} options bodiless: answers have no body whatever their headers say (HEAD) */
-  constructor(target, { bodiless }) {
+  /** @param {Target} target */
+  constructor(target) {
     this.#target = target
-    this.#bodiless = bodiless
   }
 
   /** Connects ahead of the first request, which reports the error if connecting fails or times out. @param {number} timeout_ms */
@@ -53,14 +53,17 @@ export class Connection {
    * @param {string | Buffer} body a string has one byte per character
    * @param {Done} done called once, after this method returns, with a status or the side at fault. If the server sent an
    *   unsolicited response on this connection, the request is not sent and the server is at fault
+   * @param {{ bodiless?: boolean, keepsBody?: boolean }} [response] see ResponseReader
    */
-  send(head, body, done) {
+  send(head, body, done, { bodiless = false, keepsBody = false } = {}) {
     this.#request = { done, sentAt_ms: performance.now(), answerBegan: false }
     if (this.#isConfused) {
       this.#isConfused = false
       return queueMicrotask(() => this.#finish(0, PROTOCOL))
     }
     const socket = this.#socket ?? this.#connect()
+    this.#reader.bodiless = bodiless
+    this.#reader.keepsBody = keepsBody
     if (typeof body === 'string') socket.write(head + body, 'latin1')
     else socket.write(Buffer.concat([Buffer.from(head, 'latin1'), body]))
   }
@@ -78,7 +81,8 @@ export class Connection {
 
   #connect() {
     const { secure, ...way } = this.#target
-    const reader = new ResponseReader({ bodiless: this.#bodiless })
+    const reader = new ResponseReader()
+    this.#reader = reader
     const take = (/** @type {Buffer} */ bytes) => this.#take(reader, bytes)
     const callback = (/** @type {number} */ length) => {
       take(READ_BUFFER.subarray(0, length))
@@ -132,7 +136,7 @@ export class Connection {
     if (error) this.#drop()
     const request = this.#request
     this.#request = null
-    request?.done(status, error)
+    request?.done(status, error, this.#reader.keepsBody && !error ? this.#reader.body : undefined)
   }
 
   #drop() {

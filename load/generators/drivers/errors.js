@@ -46,6 +46,9 @@ export const UNSENT = 'client:unsent'
 /** The response was malformed, endless, or not HTTP at all. */
 export const PROTOCOL = 'server:protocol'
 
+/** A success without a value that later requests need. */
+export const NO_VALUE = 'server:no-value'
+
 /** @param {{ code?: string, message?: string }} error of a Node socket @returns {string} side and kind */
 export function sideOfCode(error) {
   const code = error.code ?? ''
@@ -63,6 +66,15 @@ export function sideOfCode(error) {
  */
 export function sideOfEnd({ reused, answerBegan }) {
   return reused && !answerBegan ? 'server:closed-idle' : 'server:closed'
+}
+
+/**
+ * Takes from a response what later requests need.
+ * @param {{ take?: (body: string) => boolean }} request @param {number} status @param {string} [body]
+ * @returns {string | null} the error that it lacks a value; null: all is well, or nothing was to be taken
+ */
+export function takeFrom({ take }, status, body = '') {
+  return take && status >= 200 && status < 300 && !take(body) ? NO_VALUE : null
 }
 
 /** @param {string} text vegeta's error where there was no response @returns {string} side and kind */

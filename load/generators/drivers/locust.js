@@ -10,7 +10,7 @@ import { programOf } from '../mix.js'
 import { PROTOCOL, sideOfCode, TIMEOUT } from './errors.js'
 import { startHere, startThere, workersOf } from './locust/workers.js'
 import { Recorder, totalOf } from './recorder.js'
-import { requireProgram } from './refuse.js'
+import { refuseTaking, requireProgram } from './refuse.js'
 
 /**
  * @import { Readable } from 'node:stream'
@@ -35,7 +35,10 @@ export const locust = {
   loop: 'closed',
   grace_s: 120,
   version: async () => versionOf('locust', '--version', /^locust (\S+)/),
-  check: () => requireProgram('locust', 'pip install locust==2.47.0'),
+  check(asked) {
+    refuseTaking('locust', asked)
+    requireProgram('locust', 'pip install locust==2.47.0')
+  },
   async open(load, signal) {
     const folder = makeScratch('locust')
     /** @type {Running[]} */

@@ -1,11 +1,14 @@
 import { randomAt } from '../../system/random.js'
 import { createMix } from '../mix.js'
 import { Connection } from './connection.js'
+import { takeFrom } from './errors.js'
 import { headsOf } from './head.js'
 import { pace } from './pacing.js'
-import { refuseEntries } from './refuse.js'
 
-/** @import { Driver } from './index.js' */
+/**
+ * @import { Done } from './connection.js'
+ * @import { Driver } from './index.js'
+ */
 
 /** Below the smallest common accept queue (128): a SYN that overflows the queue is retried only after a second. */
 export const OPENED_AT_ONCE = 64
@@ -19,7 +22,6 @@ export const paced = {
   name: 'paced',
   loop: 'open',
   version: async () => process.version,
-  check: (asked) => refuseEntries('paced', asked),
   async open(load) {
     const { mix, url, fresh_connections, local_addresses: addresses = [undefined] } = load
     const request = createMix(mix, load.trial)
@@ -29,21 +31,29 @@ export const paced = {
     const target = { host: hostname.replace(/^\[|\]$/g, ''), port: Number(port) || (secure ? 443 : 80), secure }
     const connections = Array.from({ length: load.connections }, (_, i) => {
       const localAddress = addresses[i % addresses.length]
-      return new Connection({ ...target, localAddress }, { bodiless: mix.method === 'HEAD' })
+      return new Connection({ ...target, localAddress })
     })
     if (!fresh_connections && !load.on_demand) await openAll(connections, load.timeout_s * 1000)
     let requests = 0
     return {
       async run(phase) {
         const offset = requests
-        const write = (/** @type {Connection} */ connection, /** @type {number} */ i, /** @type {any} */ done) => {
+        const write = (/** @type {Connection} */ connection, /** @type {number} */ i, /** @type {Done} */ done) => {
           const next = request(offset + i)
-          connection.send(head(next), next.body, done)
+          const answered = next.take
+            ? (/** @type {Parameters<Done>} */ ...[status, error, body]) =>
+                done(status, error ?? takeFrom(next, status, body))
+            : done
+          connection.send(head(next), next.body, answered, {
+            bodiless: next.method === 'HEAD',
+            keepsBody: next.take !== undefined,
+          })
+          return next.name
         }
         // Each phase has its own arrival times.
         const seed =
           load.arrivals === 'poisson' ? Math.floor(randomAt(mix.seed + load.trial, requests) * 2 ** 32) : undefined
-        const traffic = await pace(connections, write, { ...load, seed }, phase)
+        const traffic = await pace(connections, write, { ...load, seed, entries: mix.entries }, phase)
         requests += traffic.planned
         return traffic
       },

@@ -21,16 +21,17 @@ const REAL_CLOCK = { now: () => performance.now(), setInterval, clearInterval }
 /**
  * Runs one phase until every request is answered, has failed or has timed out.
  * @template {Pick<Connection, 'expire'>} C
- * @param {C[]} connections @param {(connection: C, i: number, done: Done) => void} write
- * @param {Pick<Load, 'rate_rps' | 'timeout_s' | 'slices'> & { seed?: number }} load seed: if present, arrival times are random
+ * @param {C[]} connections @param {(connection: C, i: number, done: Done) => string | void} write sends request i, and returns the name of its entry
+ * @param {Pick<Load, 'rate_rps' | 'timeout_s' | 'slices'> & { seed?: number, entries?: { name: string }[] }} load seed: if present, arrival times
+ *   are random; entries: of a mix
  * @param {Phase} phase
  * @param {{ now: () => number } & Pick<typeof globalThis, 'setInterval' | 'clearInterval'>} [clock] in ms @returns {Promise<Traffic>}
  */
-export function pace(connections, write, { rate_rps, timeout_s, slices, seed }, phase, clock = REAL_CLOCK) {
+export function pace(connections, write, { rate_rps, timeout_s, slices, seed, entries }, phase, clock = REAL_CLOCK) {
   const { duration_s, signal, onCounts, onEnd, enough } = phase
   const rate = /** @type {number} */ (rate_rps)
   const schedule = seed === undefined ? constantRate(rate, duration_s) : poissonRate(rate, duration_s, seed)
-  const recorder = new Recorder(undefined, slices !== undefined)
+  const recorder = new Recorder(entries, slices !== undefined)
   const timeout_ms = timeout_s * 1000
   /** A stack: the last connection used is reused first, so connections that the rate does not need stay idle and cost nothing. */
   const idle = [...connections]
@@ -65,15 +66,15 @@ export function pace(connections, write, { rate_rps, timeout_s, slices, seed }, 
     const due_ms = schedule.dueAt_ms(i)
     const sentAt_ms = clock.now() - start_ms
     recorder.queued.add(sentAt_ms - due_ms)
-    write(connection, i, (status, error) => {
+    const name = write(connection, i, (status, error) => {
       const at_ms = clock.now() - start_ms
       const latency_ms = at_ms - due_ms
       if (error) {
-        recorder.error(error, latency_ms)
+        recorder.error(error, latency_ms, name ?? '')
         // Reopening this connection may fail again, so all others are used first.
         idle.unshift(connection)
       } else {
-        recorder.answer(status, latency_ms, at_ms, undefined, at_ms - sentAt_ms)
+        recorder.answer(status, latency_ms, at_ms, name ?? '', at_ms - sentAt_ms)
         idle.push(connection)
       }
       pump()

@@ -43,7 +43,8 @@ export class Recorder {
     const start_ms = performance.timeOrigin + performance.now()
     this.#ticks = isSliced ? { start_ms, tick_ms: TICK_MS, ok: [] } : null
     this.#byEntry =
-      entries && new Map(entries.map(({ name }) => [name, { completed: 0, ok: 0, latencies: new Samples() }]))
+      entries &&
+      new Map(entries.map(({ name }) => [name, { completed: 0, ok: 0, failed: 0, latencies: new Samples() }]))
   }
 
   /**
@@ -79,11 +80,16 @@ export class Recorder {
   /**
    * @param {string} key side and kind, from errors.js
    * @param {number} [waited_ms] counts as a latency if the client gave up: a lower bound on the true one
+   * @param {string} [name] of the mix entry
    */
-  error(key, waited_ms) {
+  error(key, waited_ms, name = '') {
+    const entry = this.#byEntry?.get(name)
     this.failed++
+    if (entry) entry.failed++
     this.#errors[key] = (this.#errors[key] ?? 0) + 1
-    if (waited_ms !== undefined && (key === TIMEOUT || key === UNSENT)) this.#latencies.add(waited_ms)
+    if (waited_ms === undefined || (key !== TIMEOUT && key !== UNSENT)) return
+    this.#latencies.add(waited_ms)
+    entry?.latencies.add(waited_ms)
   }
 
   /** Progress for the live display. */

@@ -1,7 +1,11 @@
 import { spawnSync } from 'node:child_process'
 import { UsageError } from '../../command/errors.js'
 
-/** @typedef {{ url: string, method: string, entries?: { method: string }[] }} Asked what a driver is to send */
+/**
+ * @import { Entry } from '../../report/record.js'
+ * @typedef {{ url: string, method: string, entries?: Pick<Entry, 'method' | 'take' | 'headers'>[] }} Asked what a driver is
+ *   to send
+ */
 
 /** Refuses a program that is not installed. @param {string} name @param {string} install the command that installs it @throws {UsageError} */
 export function requireProgram(name, install) {
@@ -9,11 +13,17 @@ export function requireProgram(name, install) {
   throw new UsageError(`--driver: expected ${name} on PATH, found none: ${install}`)
 }
 
-/** Refuses a mix, for a driver that sends one kind of request only. @param {string} driver @param {Asked} asked @throws {UsageError} */
-export function refuseEntries(driver, { entries }) {
-  if (!entries) return
-  const expected = 'a closed-loop --driver (client, autocannon, wrk or locust)'
-  throw new UsageError(`--mix: expected ${expected}, got ${driver}, which sends one kind of request`)
+/** Whether requests of the load need values from the responses to others, or headers with blanks, which only our own drivers give them. @param {Asked} asked */
+export function needsOwnDriver({ entries = [] }) {
+  return entries.some(({ take, headers = {} }) => take || Object.values(headers).some((value) => value.includes('{{')))
+}
+
+/** Refuses such a load. @param {string} driver @param {Asked} asked @throws {UsageError} */
+export function refuseTaking(driver, asked) {
+  if (!needsOwnDriver(asked)) return
+  const expected =
+    '--driver paced (open loop) or client (closed loop) for values of earlier responses, and for headers with blanks'
+  throw new UsageError(`--mix: expected ${expected}, got ${driver}`)
 }
 
 /**

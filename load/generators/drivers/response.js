@@ -21,6 +21,8 @@ const PLAIN_HEAD_BYTES = 1024
  */
 const SHAPES = /** @type {Shape[]} */ ([])
 const SHAPES_BODILESS = /** @type {Shape[]} */ ([])
+/** A longer body is not kept. */
+const BODY_MAX_BYTES = 1 << 20
 
 /** @typedef {{ status: number, keepAlive: boolean }} Answer keepAlive: the connection can carry another request */
 
@@ -29,7 +31,7 @@ export class ProtocolError extends Error {}
 
 /**
  * Reads responses on one connection with one outstanding request: their status, their end (RFC 9112, section 6.3) and
- * whether the connection can be reused. Bodies are skipped, never stored.
+ * whether the connection can be reused. Bodies are skipped unless asked for.
  *
  * Malformed responses are rejected. A generator that guesses where such a response ends reports a broken service as
  * working, or never finishes: http-parser-js accepts `Content-Length: abc` and loops forever on a chunk size of -5.
@@ -39,8 +41,14 @@ export class ProtocolError extends Error {}
  * one, and exactly the announced body follows it. All others are read by a coroutine that yields when it needs more bytes.
  */
 export class ResponseReader {
-  #bodiless
+  /** Whether the next response has no body, whatever its headers say (HEAD). */
+  bodiless
+  /** Whether to keep the body of the next response. */
+  keepsBody = false
   #shapes
+  /** @type {Buffer[]} */
+  #kept = []
+  #keptBytes = 0
   /** Reads the current response; null between responses. @type {Generator<void, { answer: Answer, body_bytes: number | null }> | null} */
   #reading = null
   /** Bytes that arrived last. @type {Buffer} */
@@ -52,12 +60,17 @@ export class ResponseReader {
   #untilClose = null
 
   /**
-   * @param {{ bodiless?: boolean, shapes?: Shape[] }} [options] bodiless: responses have no body whatever their headers say (HEAD); shapes:
-   *   known ones, to which it adds its own; by default, all readers share theirs
+   * @param {{ bodiless?: boolean, shapes?: Shape[] }} [options] shapes: known ones, to which it adds its own; by default, all readers
+   *   share theirs
    */
-  constructor({ bodiless = false, shapes = bodiless ? SHAPES_BODILESS : SHAPES } = {}) {
-    this.#bodiless = bodiless
+  constructor({ bodiless = false, shapes } = {}) {
+    this.bodiless = bodiless
     this.#shapes = shapes
+  }
+
+  /** Body of the last response, which was kept; empty if it was too long. */
+  get body() {
+    return this.#keptBytes > BODY_MAX_BYTES ? '' : Buffer.concat(this.#kept).toString()
   }
 
   /**
@@ -66,15 +79,17 @@ export class ResponseReader {
    */
   read(bytes) {
     const isFirst = this.#reading === null
-    const known = isFirst ? knownAnswer(this.#shapes, bytes) : null
+    const shapes = this.#shapes ?? (this.bodiless ? SHAPES_BODILESS : SHAPES)
+    const known = isFirst && !this.keepsBody ? knownAnswer(shapes, bytes) : null
     if (known) return known
+    if (isFirst) this.#keep(null)
     try {
       const found = this.#readOn(bytes)
       if (!found) return null
       const { answer, body_bytes } = found
-      if (isFirst && body_bytes !== null && this.#shapes.length < SHAPES_MAX) {
+      if (isFirst && body_bytes !== null && shapes.length < SHAPES_MAX) {
         const shape = shapeOf(bytes, answer, this.#mayHaveBody(answer.status) ? body_bytes : null)
-        if (shape) this.#shapes.push(shape)
+        if (shape) shapes.push(shape)
       }
       return answer
     } catch (error) {
@@ -120,12 +135,15 @@ export class ResponseReader {
       return { answer, body_bytes }
     }
     this.#untilClose = { status, keepAlive: false }
-    for (;;) yield
+    for (;;) {
+      this.#keep(this.#bytes.subarray(this.#at))
+      yield
+    }
   }
 
   /** @param {number} status */
   #mayHaveBody(status) {
-    return !this.#bodiless && status !== 204 && status !== 304
+    return !this.bodiless && status !== 204 && status !== 304
   }
 
   /** Reads the head of the response that follows any interim ones. */
@@ -191,10 +209,19 @@ export class ResponseReader {
     }
   }
 
+  /** @param {Buffer | null} part of a body; null: a new one begins */
+  #keep(part) {
+    if (part === null) this.#kept = []
+    this.#keptBytes = part === null ? 0 : this.#keptBytes + part.length
+    // The bytes are in a buffer that is used again.
+    if (part && this.keepsBody && this.#keptBytes <= BODY_MAX_BYTES) this.#kept.push(Buffer.from(part))
+  }
+
   /** @param {number} bytes */
   *#skip(bytes) {
     for (let left = bytes; ; ) {
       const skipped = Math.min(left, this.#bytes.length - this.#at)
+      this.#keep(this.#bytes.subarray(this.#at, this.#at + skipped))
       this.#at += skipped
       left -= skipped
       if (left === 0) return

@@ -2,7 +2,7 @@ import fs from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { makeScratch } from '../../../sql/scratch.js'
 import { createMix } from '../mix.js'
-import { refuseEntries } from './refuse.js'
+import { refuseTaking } from './refuse.js'
 import { constantRate } from './schedule.js'
 import { partsOf, prepareAttack, shareOf } from './vegeta/attack.js'
 import { hitsOf, summarise } from './vegeta/hits.js'
@@ -32,7 +32,7 @@ export const vegeta = {
     return VERSION
   },
   check(asked) {
-    refuseEntries('vegeta', asked)
+    refuseTaking('vegeta', asked)
     binary()
   },
   async open(load) {
@@ -81,14 +81,20 @@ export const vegeta = {
   },
 }
 
-/** JSON targets of a part, one per line. @param {Load} load @param {number} first @param {number} count for all parts @param {Part} part */
+/**
+ * JSON targets of a part, one per line. The number of a mix's entry is the fragment of its URL: vegeta does not send it, and returns it.
+ * @param {Load} load @param {number} first @param {number} count for all parts @param {Part} part
+ */
 function* targetsOf({ url, mix, trial }, first, count, { index, of }) {
   const request = createMix(mix, trial)
-  const header = Object.fromEntries(mix.headers.map(([name, value]) => [name, [value]]))
+  const { origin } = new URL(url)
+  const numbers = new Map(mix.entries?.map(({ name }, i) => [name, i]))
   for (let i = first + index; i < first + count; i += of) {
-    const { method, body } = request(i)
+    const { name, method, path, headers, body } = request(i)
     const bytes = typeof body === 'string' ? Buffer.from(body, 'latin1') : body
-    yield `${JSON.stringify({ method, url, header, body: bytes.toString('base64') })}\n`
+    const header = Object.fromEntries(headers.map(([one, value]) => [one, [value]]))
+    const target = path === null ? url : `${origin}${path}#${numbers.get(name)}`
+    yield `${JSON.stringify({ method, url: target, header, body: bytes.toString('base64') })}\n`
   }
 }
 

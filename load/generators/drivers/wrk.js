@@ -8,7 +8,7 @@ import { programOf } from '../mix.js'
 import { sideOfText, TIMEOUT } from './errors.js'
 import { headersOf } from './head.js'
 import { Samples, totalOf, trafficOf } from './recorder.js'
-import { refuseHttpsAndHead, requireProgram } from './refuse.js'
+import { refuseHttpsAndHead, refuseTaking, requireProgram } from './refuse.js'
 
 /** @import { Driver, Load, Phase } from './index.js' */
 
@@ -30,6 +30,7 @@ export const wrk = {
   version: async () => versionOf('wrk', '-v', /^wrk (\S+)/),
   check(asked) {
     refuseHttpsAndHead('wrk', asked)
+    refuseTaking('wrk', asked)
     requireProgram('wrk', 'apt-get install wrk')
   },
   async open(load) {

@@ -10,6 +10,7 @@ import { SSH_FLAGS } from '../../system/ssh/plan.js'
 import { limitOfRun } from '../../verdict/limit.js'
 import { sweepItems, sweepSentence } from './answer.js'
 import { costBlocks } from './costs.js'
+import { entryBlocks } from './entries.js'
 import { sweepPictures } from './pictures.js'
 import { proofItems } from './proof.js'
 
@@ -32,6 +33,7 @@ export const sweep = {
   npm run sweep -- --driver autocannon --connections 1,8,64
   npm run sweep -- --url http://127.0.0.1:8080/user --rates 100,200 --slo-p99 50ms
   npm run sweep -- --url http://127.0.0.1:8080/user --pid 4711
+  npm run sweep -- --url http://127.0.0.1:8080 --mix mix.json --data users.csv
   npm run sweep -- --url 'https://api.test/user?key={{file key.txt}}' --header 'Authorization: Bearer {{env API_TOKEN}}'
   npm run sweep -- --url http://10.0.0.5:3000/user --driver vegeta --load-hosts ubuntu@10.0.0.6,ubuntu@10.0.0.7
   npm run sweep -- --ssh ubuntu@host --database-url 'postgres://…?sslmode=verify-full&sslrootcert=rds.pem'`,
@@ -53,6 +55,7 @@ export const sweep = {
     list([...sweepItems(findings), ...proofItems(findings)]),
     ...sweepPictures(findings).map(drawn),
     { ...shortTrialTable(findings.records), brief: true },
+    ...entryBlocks(findings.records),
     ...proofBlocks(findings),
     ...costBlocks(findings),
   ],

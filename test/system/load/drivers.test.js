@@ -216,13 +216,13 @@ eachDriver('an abort ends the load with its reason', async (t, driver) => {
   await failed
 })
 
-for (const driver of ['client', 'autocannon']) {
+for (const driver of ['client', 'autocannon', 'paced']) {
   t.test(`${driver}: sends the requests of a weighted mix, each once, and counts what became of them`, async (t) => {
     const { url, seen } = await countingServer(t)
     let warm = 0
     const count = (/** @type {string} */ method) => seen.slice(warm).filter((text) => text.startsWith(method)).length
     const traffic = await loadHere(driver, url, {
-      ...{ entries: ENTRIES, connections: 4, warmup_s: 0.1, duration_s: 0.2 },
+      ...{ entries: ENTRIES, connections: 4, rate_rps: 300, warmup_s: 0.1, duration_s: 0.2 },
       begins: () => {
         warm = seen.length
       },
@@ -245,6 +245,52 @@ for (const driver of ['client', 'autocannon']) {
     })
     t.equal(total(per_second.map((/** @type {any} */ second) => second.completed)), completed)
   })
+}
+
+for (const driver of ['client', 'paced']) {
+  t.test(
+    `${driver}: what a response gives is sent in later requests, and a success without it is an error`,
+    async (t) => {
+      /** @type {string[]} */
+      const wrong = []
+      let ids = 0
+      let gives = true
+      const url = await httpServer(t, async (req, res) => {
+        const body = Buffer.concat(await req.toArray()).toString()
+        const answer = (/** @type {number} */ status, /** @type {object} */ content) => {
+          res.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(content))
+        }
+        if (req.method === 'POST') return answer(201, gives ? { user: { id: ++ids, note: 'ä"' } } : {})
+        const isKnown = Number(req.url?.slice(3)) >= 1 && Number(req.url?.slice(3)) <= ids
+        if (!isKnown || req.headers['x-note'] !== 'Ã¤"' || body !== '["ä\\""]')
+          wrong.push(`${req.url} ${req.headers['x-note']} ${body}`)
+        answer(200, {})
+      })
+      const entries = [
+        {
+          name: 'create',
+          method: 'POST',
+          path: '/u',
+          body: '{}',
+          weight: 1,
+          take: { id: '/user/id', note: '/user/note' },
+        },
+        {
+          ...{ name: 'read', method: 'PUT', path: '/u={{taken id}}', body: '["{{taken note}}"]', weight: 9 },
+          headers: { 'X-Note': '{{taken note}}' },
+        },
+      ]
+      const load = { entries, connections: 4, rate_rps: 300, duration_s: 0.2 }
+      const { errors, by_entry } = await loadHere(driver, url, { ...load, isEnough: () => ids > 2 })
+      t.strictSame(errors, {})
+      t.strictSame(wrong, [])
+      t.ok(by_entry.read.ok > 0 && by_entry.create.ok > 0, JSON.stringify(by_entry))
+      gives = false
+      const { planned, errors: none, by_entry: without } = await loadHere(driver, url, load)
+      t.strictSame([none, without.read.completed], [{ 'server:no-value': planned }, 0], 'what nobody gave, nobody sent')
+      t.equal(without.create.failed, planned)
+    },
+  )
 }
 
 t.test(

@@ -66,6 +66,8 @@ def fill(parts, index, n):
             text += str(index)
         elif part["fill"] == "seq":
             text += str(PROGRAM["first_seq"] + index)
+        elif part["fill"] == "data":
+            text += part["values"][(PROGRAM["first_seq"] + index) % len(part["values"])]
         else:
             drawn = random_at(n)
             n += 1

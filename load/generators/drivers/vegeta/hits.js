@@ -15,8 +15,8 @@ import { shareOf } from './attack.js'
  * @import { HostTraffic, Traffic } from '../../../report/record.js'
  */
 
-/** A row of `vegeta encode -to csv`: timestamp ns, code, latency ns, bytes out, bytes in, error, body, attack, seq. */
-const CSV_ROW = /^(\d+),(\d+),(\d+),\d+,\d+,("(?:[^"]|"")*"|[^,]*),[^,]*,(\d+),(\d+),/
+/** A row of `vegeta encode -to csv`: timestamp ns, code, latency ns, bytes out, bytes in, error, body, attack, seq, method, URL with the number of the entry. */
+const CSV_ROW = /^(\d+),(\d+),(\d+),\d+,\d+,("(?:[^"]|"")*"|[^,]*),[^,]*,(\d+),(\d+),[A-Z-]*,(?:[^#]*#(\d+)"?,)?/
 
 /** A worker reports the end of the list in these words, and vegeta counts that as a result. */
 const NO_TARGETS = 'no targets to attack'
@@ -29,8 +29,8 @@ const LEAST_SPELL_MS = 5
  * Reads the hits of all parts from their files, which vegeta itself merges.
  * @param {string} program @param {string[]} files @param {AbortSignal} signal
  * @typedef {{ hits: Hit[], base_ns: bigint }} Hits of one part, sorted by begin; base_ns: the part's clock at begin 0
- * @typedef {{ seq: number, begin_ms: number, latency_ms: number, status: number, error: string }} Hit
- *   begin: since the part's first row, by the part's own clock; latency: by vegeta; status: 0 if there was no response
+ * @typedef {{ seq: number, begin_ms: number, latency_ms: number, status: number, error: string, entry: number }} Hit
+ *   begin: since the part's first row, by the part's own clock; latency: by vegeta; status: 0 if there was no response; entry: its number in the mix
  */
 export async function hitsOf(program, files, signal) {
   const child = spawnLeashed([program, 'encode', '-to=csv', ...files], { stdio: ['ignore', 'pipe', 'inherit'], signal })
@@ -42,11 +42,12 @@ export async function hitsOf(program, files, signal) {
     const match = CSV_ROW.exec(line)
     // The line itself may hold secrets, such as the response.
     if (!match) throw new Error(`expected a row of vegeta's CSV, got ${line.split(',').length} fields that do not fit`)
-    const [, timestamp_ns, status, latency_ns, error, name, seq] = match
+    const [, timestamp_ns, status, latency_ns, error, name, seq, entry = 0] = match
     if (error === NO_TARGETS) continue
     const { hits, base_ns } = parts.get(Number(name)) ?? { hits: [], base_ns: BigInt(timestamp_ns) }
     const begin_ms = Number(BigInt(timestamp_ns) - base_ns) / 1e6
-    hits.push({ seq: Number(seq), begin_ms, latency_ms: Number(latency_ns) / 1e6, status: Number(status), error })
+    const latency_ms = Number(latency_ns) / 1e6
+    hits.push({ seq: Number(seq), begin_ms, latency_ms, status: Number(status), error, entry: Number(entry) })
     parts.set(Number(name), { hits, base_ns })
   }
   signal.throwIfAborted()
@@ -70,7 +71,7 @@ export function summarise(found, parts, load, duration_s) {
   const samples = shares.flatMap((share) => share.samples)
   const looks_ms = Array.from({ length: LOOKS }, (_, i) => ((i + 1) * duration_s * 1000) / LOOKS)
   const backlog = looks_ms.map((look_ms) => dueBy(look_ms) - samples.filter(({ end_ms }) => end_ms <= look_ms).length)
-  const traffic = { ...recorderOf(samples, total).summary(total, duration_s), backlog }
+  const traffic = { ...recorderOf(samples, total, load).summary(total, duration_s), backlog }
   if (!load.load_hosts) return traffic
   return { ...traffic, hosts: shares.map((share) => hostTrafficOf(share, load, duration_s)) }
 }
@@ -92,15 +93,16 @@ function samplesOf(hits, part, { rate_rps, connections, unbounded }) {
   return { start_ms, samples }
 }
 
-/** @param {ReturnType<typeof samplesOf>['samples']} samples @param {number} planned */
-function recorderOf(samples, planned) {
-  const recorder = new Recorder()
-  for (const { status, error, slip_ms, late_ms, latency_ms, end_ms } of samples) {
+/** @param {ReturnType<typeof samplesOf>['samples']} samples @param {number} planned @param {Partial<Load>} load */
+function recorderOf(samples, planned, { mix }) {
+  const recorder = new Recorder(mix?.entries)
+  for (const { status, error, entry, slip_ms, late_ms, latency_ms, end_ms } of samples) {
     recorder.sent++
     recorder.lateness.add(late_ms)
     recorder.queued.add(slip_ms)
-    if (status === 0) recorder.error(sideOfText(error), slip_ms + latency_ms)
-    else recorder.answer(status, slip_ms + latency_ms, end_ms, '', latency_ms)
+    const name = mix?.entries?.[entry].name
+    if (status === 0) recorder.error(sideOfText(error), slip_ms + latency_ms, name)
+    else recorder.answer(status, slip_ms + latency_ms, end_ms, name, latency_ms)
   }
   for (let unsent = planned - samples.length; unsent > 0; unsent--) recorder.error(UNSENT)
   return recorder
@@ -111,7 +113,7 @@ function recorderOf(samples, planned) {
  * @param {Load} load @param {number} duration_s @returns {HostTraffic}
  */
 function hostTrafficOf({ part, ran, base_ns, planned, start_ms, samples }, { rate_rps }, duration_s) {
-  const { sent, completed, errors, lateness_ms } = recorderOf(samples, planned).summary(planned, duration_s)
+  const { sent, completed, errors, lateness_ms } = recorderOf(samples, planned, {}).summary(planned, duration_s)
   const { told_ns, word_ms, cpu_s } = ran
   // Both are times of one host. vegeta's first request is due an interval after it began.
   const base_ms = Number(base_ns - (told_ns ?? 0n)) / 1e6 - (part.of * 1000) / Number(rate_rps)

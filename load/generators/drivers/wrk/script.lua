@@ -61,6 +61,8 @@ local function fill(parts, index, n)
       texts[i] = whole(index)
     elseif part.fill == "seq" then
       texts[i] = whole(program.first_seq + index)
+    elseif part.fill == "data" then
+      texts[i] = part.values[(program.first_seq + index) % #part.values + 1]
     else
       local drawn = random_at(program.seed, n)
       n = n + 1

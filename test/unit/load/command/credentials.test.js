@@ -87,9 +87,12 @@ t.test('messages do not repeat what may be a secret', async (t) => {
 t.test('a kept plan holds neither headers nor queries nor bodies, and comes alive again with its files', async (t) => {
   const mix = [
     { name: 'a', path: '/a?token=hunter2', body: '{"password":"hunter2"}', weight: 2 },
-    { name: 'b', path: '/b/{{int 1 9}}?page={{int 1 9}}' },
+    { name: 'b', path: '/b/{{int 1 9}}?page={{data page}}&id={{taken id}}', headers: { Authorization: 'hunter2' } },
+    { name: 'c', path: '/c/{{data name}}', take: { id: '/id' } },
   ]
-  const folder = t.testdir({ mix: JSON.stringify(mix), body: 'hunter2', token: 'hunter2\n' })
+  const data = 'name,page\nhunter2,1\n'
+  const folder = t.testdir({ mix: JSON.stringify(mix), body: 'hunter2', token: 'hunter2\n', data })
+  const mixed = ['--driver', 'client', '--mix', `${folder}/mix`, '--data', `${folder}/data`]
   const token = `{{file ${folder}/token}}`
   const metrics = ['--metrics-url', `http://a.test/metrics?token=${token}`]
   const flags = [
@@ -101,11 +104,7 @@ t.test('a kept plan holds neither headers nor queries nor bodies, and comes aliv
     '1',
     ...metrics,
   ]
-  for (const content of [
-    ['--body', `${folder}/body`],
-    ['--driver', 'client', '--mix', `${folder}/mix`, '--without', 'b'],
-    ['--driver', 'client', '--mix', `${folder}/mix`],
-  ]) {
+  for (const content of [['--body', `${folder}/body`], [...mixed, '--without', 'b'], mixed]) {
     const plan = planOf(parseCommand(FLAGS, [...flags, ...content]).given)
     const kept = keptPlan(plan)
     const text = JSON.stringify(kept)
@@ -115,6 +114,9 @@ t.test('a kept plan holds neither headers nor queries nor bodies, and comes aliv
     t.equal(livePlan(kept).metrics_url, 'http://a.test/metrics?token=hunter2')
     t.strictSame(livePlan(kept).mix.headers.at(-1), ['Authorization', 'Bearer hunter2'])
   }
+  const withData = keptPlan(planOf(parseCommand(FLAGS, [...flags, ...mixed]).given))
+  fs.appendFileSync(path.join(folder, 'data'), 'a,2\n')
+  t.match(caught(() => livePlan(withData)).message, /^--resume: expected .*data as the run began \(/)
   const kept = keptPlan(planOf(parseCommand(FLAGS, [...flags, '--body', `${folder}/body`]).given))
   fs.writeFileSync(path.join(folder, 'body'), 'another')
   fs.utimesSync(path.join(folder, 'body'), 1, 1)

@@ -1,3 +1,4 @@
+import fs from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
 import { UsageError } from '../../../../load/command/errors.js'
@@ -128,6 +129,7 @@ t.test('--mix reads entries from a file, with what is usual where nothing is sai
 
 t.test('a mix that is wrong is refused in one line that says what was expected and what came', async (t) => {
   const entry = { name: 'a', path: '/' }
+  const taking = { ...entry, take: { id: '/id' } }
   const rows = /** @type {[any, RegExp][]} */ ([
     ['{"name":', /^--mix: expected JSON, got /],
     [{ entries: [entry] }, /^--mix: expected a list such as .*, got an object$/],
@@ -158,6 +160,25 @@ t.test('a mix that is wrong is refused in one line that says what was expected a
       /^--mix: expected at most 1000 entries, got 1001$/,
     ],
     [[{ ...entry, body: 'x'.repeat(1 << 20) }], /^--mix: expected a file of at most 1048576 bytes, got 1048\d{3}$/],
+    ...['{"id":"/id"}', ['/id'], { id: 7 }, { id: 'id' }, { 'a b': '/id' }, { id: '/a~2' }].map((take) => [
+      [{ ...entry, take }],
+      /^--mix: expected (an object such as|texts in|a name and a JSON Pointer, such as) .* of entry 1 \(a\), got /,
+    ]),
+    ...[{ 'a b': 'c' }, { Host: 'b' }, { a: 'b\r\nc: d' }, ['a: b'], { a: null }].map((own) => [
+      [{ ...entry, headers: own }],
+      /^--mix: expected .* of entry 1 \(a\), got |^--mix: expected a header in entry 1 \(a\), got "/,
+    ]),
+    [[{ ...entry, path: '/{{taken id}}' }], /^--mix: expected one entry to take "id", got none$/],
+    [[taking, { ...taking, name: 'b' }], /^--mix: expected one entry to take "id", got a and b$/],
+    [
+      [
+        { ...taking, path: '/{{taken token}}' },
+        { name: 'b', path: '/{{taken id}}', take: { token: '/t' } },
+      ],
+      /^--mix: expected entries that do not wait for each other, got a circle with a, b$/,
+    ],
+    [[{ ...taking, path: '/{{taken id}}' }], /got a circle with a$/],
+    [[{ ...entry, body: '{{data name}}' }], /^--mix: expected --data FILE for \{\{data name\}\}, got none$/],
   ])
   for (const [given, message] of rows) {
     const file = fileWith(t, typeof given === 'string' ? given : JSON.stringify(given))
@@ -172,4 +193,150 @@ t.test('a mix that is wrong is refused in one line that says what was expected a
   t.match(caught(() => mixOf({ mix: file, without: ['a'] })).message, /^--without: expected at least one entry/)
   t.match(caught(() => mixOf({ without: ['a'] })).message, /^--without: requires --mix/)
   t.match(caught(() => mixOf({ mix: file, method: 'GET' })).message, /^--method: cannot be combined with --mix/)
+})
+
+const login = {
+  name: 'login',
+  method: 'POST',
+  path: '/login',
+  body: '{}',
+  weight: 1,
+  take: { token: '/auth/token', id: '/id' },
+}
+const order = {
+  ...{ name: 'order', method: 'GET', path: '/orders/{{taken id}}', body: '', weight: 9 },
+  headers: { Authorization: 'Bearer {{taken token}}', Accept: 'text/plain' },
+}
+
+t.test(
+  'a value from a response is put into later requests; until there is one, the entry that takes it is sent',
+  async (t) => {
+    const mix = createMix({ ...plan, headers: [['accept', '*/*']], entries: [login, order] }, 1)
+    for (let i = 0; i < 50; i++) t.equal(mix(i).name, 'login')
+    t.notOk(mix(50).take?.('{"auth":{"token":"a/b \\"ä"}}'), 'one of two is missing')
+    t.equal(mix(51).name, 'login')
+    t.ok(mix(51).take?.('{"auth":{"token":"t"},"id":7.5}'))
+    const orders = Array.from({ length: 100 }, (_, i) => mix(i)).filter(({ name }) => name === 'order')
+    t.ok(orders.length > 70, 'by its weight')
+    t.equal(orders[0].path, '/orders/7.5')
+    t.equal(orders[0].take, undefined)
+    const tokens = new Set(orders.map(({ headers: of }) => of.find(([name]) => name === 'Authorization')?.[1]))
+    t.strictSame([...tokens].sort(), ['Bearer a/b "Ã¤', 'Bearer t'], 'both that were taken, as UTF-8')
+    t.strictSame(
+      orders[0].headers.filter(([name]) => /accept/i.test(name)),
+      [['Accept', 'text/plain']],
+      'its own, once',
+    )
+  },
+)
+
+t.test('what is taken fits its place, or is not taken', async (t) => {
+  const of = { ...order, headers: {}, path: '/{{taken id}}', body: '["{{taken id}}"]' }
+  const takes = (/** @type {unknown} */ id) => {
+    const mix = createMix({ ...plan, entries: [{ ...login, take: { id: '/list/1/a~1b~0' }, weight: 1e-9 }, of] }, 1)
+    const isTaken = mix(0).take?.(JSON.stringify({ list: [{}, { 'a/b~': id }] }))
+    return isTaken ? [mix(1).path, mix(1).body] : null
+  }
+  t.strictSame(takes('a?b/"ü'), ['/a%3Fb%2F%22%C3%BC', '["a?b/\\"Ã¼"]'])
+  t.strictSame(takes(0), ['/0', '["0"]'])
+  for (const value of ['', 'a\r\nb', 'x'.repeat(4097), true, null, {}, [1], undefined]) t.equal(takes(value), null)
+  const take = createMix({ ...plan, entries: [login] }, 1)(0).take
+  for (const body of ['', 'no JSON', '[]', 'null', '{"auth":null}', '{"__proto__":1}'])
+    t.equal(take?.(body), false, body)
+})
+
+t.test('the latest thousand values are kept', async (t) => {
+  const mix = createMix(
+    {
+      ...plan,
+      entries: [
+        { ...login, take: { id: '/id' }, weight: 1e-9 },
+        { ...order, headers: {} },
+      ],
+    },
+    1,
+  )
+  const { take } = mix(0)
+  for (let id = 0; id < 5000; id++) take?.(JSON.stringify({ id }))
+  const ids = Array.from({ length: 20_000 }, (_, i) => Number(mix(i).path?.split('/').at(-1)))
+  t.equal(Math.min(...ids), 4000)
+  t.equal(Math.max(...ids), 4999)
+})
+
+t.test('--data fills the rows of a file in turn, whatever their format', async (t) => {
+  const mixFile = fileWith(
+    t,
+    JSON.stringify([{ name: 'a', path: '/{{data name}}', body: { n: '{{data name}}, {{data age}}' } }]),
+  )
+  const formats = {
+    'rows.csv': '\ufeffname,other,age\n"Ann ""A"", B",x,7\n\nBob,y,8\n',
+    'rows.ndjson': '{"name":"Ann \\"A\\", B","age":7}\n\n{"age":8,"name":"Bob"}\n',
+  }
+  for (const [name, text] of Object.entries(formats)) {
+    const file = path.join(path.dirname(mixFile), name)
+    fs.writeFileSync(file, text)
+    const mix = mixOf({ mix: mixFile, data: file, seed: 1 })
+    t.strictSame(mix.data, { name: ['Ann "A", B', 'Bob'], age: ['7', '8'] }, 'columns that are named, and no others')
+    const [first, second, third] = requests(mix, 1, 3)
+    t.equal(first.path, '/Ann%20%22A%22%2C%20B')
+    t.strictSame(
+      [first, second, third].map(({ body }) => JSON.parse(String(body)).n),
+      ['Ann "A", B, 7', 'Bob, 8', 'Ann "A", B, 7'],
+    )
+  }
+})
+
+t.test('data that do not fit are refused, without being quoted', async (t) => {
+  const mixFile = fileWith(t, JSON.stringify([{ name: 'a', path: '/{{data name}}' }]))
+  const rows = /** @type {[string, RegExp][]} */ ([
+    ['', /^--data: expected 1 to 100000 rows, got 0$/],
+    ['name\n', /got 0$/],
+    ['name\n'.repeat(100_002), /got 100001$/],
+    ['age\nsecret\n', /^--data: expected a text of one line or a number as name of row 1, got something else$/],
+    ['name,age\na,1\nb,2,secret\n', /^--data: expected CSV with a header, got in row 2: Too many fields/],
+    ['name\n"secret\n', /^--data: expected CSV with a header, got in row 1: Quoted field unterminated$/],
+    ['{"name":"a"}\n{"name":secret}\n', /^--data: expected a JSON object in line 2, got something else$/],
+    ['{"name":"a"}\n{"name":{"secret":1}}\n', /as name of row 2, got something else$/],
+    ['{"name":"sec\\nret"}\n', /as name of row 1, got something else$/],
+    ['{"name":"a"}\n7\n', /as name of row 2, got something else$/],
+    ['x'.repeat((16 << 20) + 1), /^--data: expected a file of at most 16777216 bytes, got 16777217$/],
+  ])
+  for (const [text, message] of rows) {
+    const file = path.join(path.dirname(mixFile), 'data')
+    fs.writeFileSync(file, text)
+    const error = caught(() => mixOf({ mix: mixFile, data: file }))
+    t.type(error, UsageError)
+    t.match(error.message, message)
+    t.notMatch(error.message, /secret|\n/)
+  }
+  t.match(
+    caught(() => mixOf({ mix: mixFile, data: '/no/such' })).message,
+    /^--data: expected a file that can be read, got ENOENT/,
+  )
+  t.match(caught(() => mixOf({ data: '/no/such' })).message, /^--data: requires --mix$/)
+})
+
+t.test('--header @FILE has a header in each line', async (t) => {
+  const headersOf = (/** @type {string} */ text) => {
+    const file = path.join(t.testdir({ headers: text }), 'headers')
+    return mixOf(parseCommand({ ...MIX_FLAGS }, ['--header', `@${file}`, '--header', 'C: 3']).given).headers.slice(1)
+  }
+  t.strictSame(headersOf('A: 1\r\n\nB:  two words\n'), [
+    ['A', '1'],
+    ['B', 'two words'],
+    ['C', '3'],
+  ])
+  const refused = [
+    ['A: 1\nsecret', /^--header: expected Name: value, or @FILE with such lines/],
+    ['C: 4', /got c twice/],
+  ]
+  for (const [text, message] of /** @type {[string, RegExp][]} */ (refused)) {
+    const error = caught(() => headersOf(text))
+    t.match(error.message, message)
+    t.notMatch(error.message, 'secret')
+  }
+  t.match(
+    caught(() => parseCommand({ ...MIX_FLAGS }, ['--header', '@/no/such'])).message,
+    /^--header: expected a file that can be read/,
+  )
 })

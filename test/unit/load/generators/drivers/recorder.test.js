@@ -111,6 +111,19 @@ t.test('a wait that was given up is a latency; an error that came at once is non
   t.equal(latency_ms?.min, 5)
 })
 
+t.test('what became of the requests without an answer is counted by entry, too', async (t) => {
+  const recorder = new Recorder([{ name: 'a' }, { name: 'b' }])
+  recorder.answer(201, 5, 5, 'a')
+  recorder.error('client:timeout', 100, 'a')
+  recorder.error('server:refused', 1, 'b')
+  recorder.error('client:unsent', 200)
+  const { by_entry } = recorder.summary(4, 1)
+  t.match(by_entry, {
+    a: { completed: 1, failed: 1, latency_ms: { max: 100 } },
+    b: { completed: 0, failed: 1, latency_ms: null },
+  })
+})
+
 t.test('answers are counted in the second in which they came, seconds without any included', async (t) => {
   const recorder = new Recorder()
   recorder.answer(201, 1, 10)

@@ -149,3 +149,51 @@ t.test('no more shapes are kept than help', async (t) => {
   for (let i = 0; i < 100; i++) readResponse([`${LINE}X-${i}: a\r\nContent-Length: 0\r\n\r\n`], { shapes })
   t.equal(shapes.length, 16)
 })
+
+t.test('a body is kept if asked for, however it arrives, and for one response only', async (t) => {
+  const head = 'HTTP/1.1 200 OK\r\n'
+  const responses = {
+    length: `${head}Content-Length: 7\r\n\r\n{"a":"ä"}`.replace('7', '10'),
+    chunked: `${head}Transfer-Encoding: chunked\r\n\r\n3\r\n{"a\r\n7\r\n":"ä"}\r\n0\r\n\r\n`,
+    close: `${head}\r\n{"a":"ä"}`,
+    interim: `HTTP/1.1 100 Continue\r\n\r\n${head}Content-Length: 10\r\n\r\n{"a":"ä"}`,
+  }
+  for (const [name, text] of Object.entries(responses)) {
+    const bytes = Buffer.from(text)
+    for (let cut = 1; cut < bytes.length; cut++) {
+      const reader = new ResponseReader()
+      reader.keepsBody = true
+      const parts = [bytes.subarray(0, cut), bytes.subarray(cut)]
+      const read = parts.map((part) => {
+        // As a connection does, which reads into the same buffer each time.
+        const own = Buffer.from(part)
+        const answer = reader.read(own)
+        own.fill(0)
+        return answer
+      })
+      const isWhole = name === 'close' ? reader.end() : read[1]
+      if (!isWhole || reader.body !== '{"a":"ä"}') t.fail(`${name}, cut at ${cut}: ${reader.body}`)
+    }
+  }
+  const reader = new ResponseReader()
+  const plain = Buffer.from(responses.length)
+  reader.read(plain)
+  t.equal(reader.body, '', 'not asked for')
+  reader.keepsBody = true
+  t.strictSame(reader.read(plain), { status: 200, keepAlive: true })
+  t.equal(reader.body, '{"a":"ä"}', 'also where its head is known by now')
+  reader.keepsBody = false
+  reader.read(plain)
+  t.equal(reader.body === '{"a":"ä"}' && reader.keepsBody, false)
+})
+
+t.test('a body of more than a mebibyte is not kept', async (t) => {
+  const reader = new ResponseReader()
+  reader.keepsBody = true
+  const head = Buffer.from(`HTTP/1.1 200 OK\r\nContent-Length: ${(1 << 20) + 1}\r\n\r\n`)
+  t.equal(reader.read(head), null)
+  t.equal(reader.read(Buffer.alloc(1 << 20, 'a')), null)
+  t.equal(reader.body.length, 1 << 20)
+  t.strictSame(reader.read(Buffer.from('a')), { status: 200, keepAlive: true })
+  t.equal(reader.body, '')
+})

@@ -25,7 +25,7 @@ function trafficWhen(still) {
     // An answer that comes meanwhile is seen, or given, when it goes on.
     const end_ms = still !== 'nobody' && stands(answered_ms) ? TO_MS : answered_ms
     freeAt_ms[worker] = end_ms
-    return { seq, begin_ms, latency_ms: end_ms - begin_ms, status: 201, error: '' }
+    return { seq, begin_ms, latency_ms: end_ms - begin_ms, status: 201, error: '', entry: 0 }
   })
   const host = /** @type {any} */ ({ host: 'u@a', cores: 2 })
   const part = { index: 0, of: 1, address: null, host }

@@ -1,0 +1,69 @@
+import { readFileSync, statSync } from 'node:fs'
+import Papa from 'papaparse'
+import { UsageError } from '../command/errors.js'
+import { readable } from './mix-file.js'
+import { namesIn } from './template.js'
+
+/** @import { Entry } from '../report/record.js' */
+
+const MAX_BYTES = 16 << 20
+const MAX_ROWS = 100_000
+
+/**
+ * The columns of a CSV or NDJSON file that the entries of a mix name.
+ * @param {Entry[]} entries @param {string | null} file @returns {Record<string, string[]>} of equal length, at least 1
+ * @throws {UsageError}
+ */
+export function columnsFor(entries, file) {
+  const texts = entries.flatMap(({ path, body, headers = {} }) => [path, body, ...Object.values(headers)])
+  const names = [...new Set(texts.flatMap((text) => namesIn(text, 'data')))]
+  if (file === null) {
+    if (names.length === 0) return {}
+    throw new UsageError(`--mix: expected --data FILE for {{data ${names[0]}}}, got none`)
+  }
+  const rows = rowsOf(file)
+  return Object.fromEntries(names.map((name) => [name, rows.map((row, i) => cell(row, name, i))]))
+}
+
+/** @param {string} file @returns {Record<string, unknown>[]} */
+function rowsOf(file) {
+  const { size } = readable('data', () => statSync(file))
+  if (size > MAX_BYTES) throw new UsageError(`--data: expected a file of at most ${MAX_BYTES} bytes, got ${size}`)
+  const text = readable('data', () => readFileSync(file, 'utf8')).replace(/^\ufeff/, '')
+  const rows = text.trimStart().startsWith('{') ? fromNdjson(text) : fromCsv(text)
+  if (rows.length > 0 && rows.length <= MAX_ROWS) return rows
+  throw new UsageError(`--data: expected 1 to ${MAX_ROWS} rows, got ${rows.length}`)
+}
+
+/** @param {string} text */
+function fromNdjson(text) {
+  return text.split('\n').flatMap((line, i) => {
+    try {
+      return line.trim() === '' ? [] : [JSON.parse(line)]
+    } catch {
+      throw new UsageError(`--data: expected a JSON object in line ${i + 1}, got something else`)
+    }
+  })
+}
+
+/** @param {string} text */
+function fromCsv(text) {
+  const { data, errors } = /** @type {Papa.ParseResult<Record<string, string>>} */ (
+    Papa.parse(text, { header: true, skipEmptyLines: true })
+  )
+  // A file with a single column has no delimiter to be found.
+  const problem = errors.find(({ type }) => type !== 'Delimiter')
+  if (!problem) return data
+  // In its other messages, the header counts as a row.
+  const row = (problem.row ?? 0) + (problem.type === 'FieldMismatch' ? 1 : 0)
+  throw new UsageError(`--data: expected CSV with a header, got in row ${row}: ${problem.message}`)
+}
+
+/** @param {Record<string, unknown>} row @param {string} name @param {number} i */
+function cell(row, name, i) {
+  const value = Object.hasOwn(Object(row), name) ? row[name] : undefined
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: a line break would end a header
+  if (['string', 'number', 'boolean'].includes(typeof value) && !/[\u0000-\u001f\u007f]/.test(String(value)))
+    return String(value)
+  throw new UsageError(`--data: expected a text of one line or a number as ${name} of row ${i + 1}, got something else`)
+}
