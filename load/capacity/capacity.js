@@ -269,7 +269,7 @@ function boundOf(records, found) {
 function openStep(plan, records, at, cell, about, { rate_rps, duration_s }, restart = false) {
   const { name: driver, loop } = DRIVERS[plan.driver]
   const { fresh_connections, unbounded, arrivals } = plan
-  const isWarm = isSameCell(records.at(-1)?.cell ?? null, cell) && !(restart && !plan.url)
+  const isWarm = isSameCell(records.at(-1)?.cell ?? null, cell) && !(restart && (!plan.url || plan.start))
   const warmup_s = isWarm ? plan.warmup_s : Math.max(plan.warmup_s, FIRST_WARMUP_S)
   const load = { driver, loop, rate_rps, ...connectionsFor(plan, rate_rps), warmup_s, duration_s }
   const trial = step(plan, records, at, cell, about, {

@@ -132,6 +132,7 @@
  * @property {string} [shown_url] the same without its secrets; a kept plan has only this one, as its url
  * @property {SshPlan | null} [ssh] the host on which it is started; by default this one
  * @property {string | null} metrics_url of a service behind a URL
+ * @property {string} [start] command that starts this service; a kept plan does not have it
  * @property {number[] | null} rates_rps null: the capacity is searched for
  * @property {number[]} connections their number in each trial; none: as many as a trial needs
  * @property {number} [connections_max] where their number follows from rate and SLO: there is no room for more

@@ -97,6 +97,8 @@ function rowsText(records) {
   if (records.some(({ target }) => target.kind === 'url')) {
     return ' The service was already running and is left as it is; its rows are not counted, since its database is not ours.'
   }
+  if (records.some(({ target }) => target.kind === 'started'))
+    return ' Rows are not counted, since the database is not ours.'
   if (records.every(({ traffic }) => traffic.rows_stored === null)) return ''
   return ' The table is emptied before each trial, and the stored rows are counted after it: every 201 is a row, or the trial is invalid.'
 }

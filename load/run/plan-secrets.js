@@ -26,7 +26,7 @@ export function keptPlan(plan) {
     }),
     body: { ...(source && !entries && { body_base64: undefined }), data: undefined },
   })
-  return JSON.parse(JSON.stringify(kept))
+  return JSON.parse(JSON.stringify({ ...kept, ...(kept.start && { start: WITHHELD }) }))
 }
 
 /** Whether a kept plan lacks something that only its command line held. @param {object} plan */

@@ -1,4 +1,5 @@
 import { SETTINGS } from '../../api/settings.js'
+import { WITHHELD } from '../command/credentials.js'
 import { UsageError } from '../command/errors.js'
 import { durationFlag, numberFlag, oneOf, seedFlag, wholeNumbers } from '../command/flags.js'
 import { urlFlag } from '../command/references.js'
@@ -89,6 +90,11 @@ export const PLAN_FLAGS = {
   'no-keep-alive': { value: '', about: 'a connection for each request' },
   unbounded: { value: '', about: 'vegeta with its own defaults: no bound on workers and connections' },
   url: urlFlag('url', 'load a service that runs already; its database is not touched'),
+  start: {
+    value: 'COMMAND',
+    about: 'the service behind --url is started by it on a core of its own, and again between samples',
+    shown: () => WITHHELD,
+  },
   'metrics-url': urlFlag('metrics-url', "what that service tells of itself, in Prometheus' text format"),
   ...HOSTS_FLAGS,
   ...MIX_FLAGS,
@@ -117,6 +123,7 @@ export function planOf(flags, settings = {}) {
   return {
     url,
     metrics_url: flags['metrics-url'] ?? null,
+    ...(flags.start && { start: flags.start }),
     ssh: sshPlan,
     driver: driver.name,
     rates_rps: flags.rates ?? null,
@@ -158,6 +165,8 @@ function refuseMisfits({ name, loop }, flags, connections, duration_s) {
       flags.sustained && (flags.rates || isClosed),
     [`--arrivals: expected --driver paced, got ${name}, which sends evenly or as answers come`]:
       flags.arrivals === 'poisson' && name !== 'paced',
+    '--start: requires --url, at which the service will answer': flags.start && !flags.url,
+    '--pid: cannot be combined with --start, whose process is known': flags.pid && flags.start,
     "--pid: requires --url; the local API's own processes are known": flags.pid && !flags.url,
     "--metrics-url: requires --url; the local API's own page is always read": flags['metrics-url'] && !flags.url,
     [`--duration: expected time for one request at each rate, got ${least.toFixed(2)} requests`]: least < 1,

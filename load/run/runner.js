@@ -6,7 +6,7 @@ import { isSameCell } from '../report/format.js'
 import { junitOf } from '../report/junit.js'
 import { writeReport } from '../report/write.js'
 import { describeMachine, redlineCommit } from '../system/machine.js'
-import { openApi, openUrl } from '../targets/index.js'
+import { openApi, openStarted, openUrl } from '../targets/index.js'
 import { relaxed } from '../verdict/relax.js'
 import { spoilers } from '../verdict/spoilers.js'
 import { framed } from './frame.js'
@@ -179,10 +179,11 @@ function warnOfMetrics({ warnings }, { probes }) {
 
 /**
  * The default target: the plan's URL, or the local API. A cell relaxes a limit, which may be more than the host allows.
- * @param {Cell | null} cell @param {Place} place @param {Pick<Plan, 'url' | 'metrics_url' | 'shown_url'>} plan
+ * @param {Cell | null} cell @param {Place} place @param {Pick<Plan, 'url' | 'metrics_url' | 'shown_url' | 'start'>} plan
  */
-export async function openPlanned(cell, place, { url, metrics_url, shown_url }) {
-  if (url) return openUrl(url, { metricsUrl: metrics_url, shownUrl: shown_url })
+export async function openPlanned(cell, place, { url, metrics_url: metricsUrl, shown_url: shownUrl, start }) {
+  if (url && start) return openStarted({ start, url, metricsUrl, shownUrl, ...place })
+  if (url) return openUrl(url, { metricsUrl, shownUrl })
   return openApi(relaxed(place, cell)).catch((error) => {
     const isRefused = cell !== null && (error instanceof ServiceEnded || error instanceof UsageError)
     throw isRefused ? new NotApplied(error.message) : error

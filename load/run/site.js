@@ -32,8 +32,11 @@ export async function openSite(plan, results, io, takeCores = pinToCores) {
   const { progress, environment, signal, runId } = io
   const logFile = results.file('api.log')
   if (plan.url) {
-    const place = { databaseUrl: '', cores: null, allCores: null, env: environment.forApi, logFile }
-    return { database: null, cores: null, place, host: null, close: async () => {} }
+    const cores = plan.start ? takeCores() : null
+    // A service of the user's finds the environment that it would have had without the lab.
+    const env = { ...environment.forApi, ...environment.pg }
+    const place = { databaseUrl: '', cores: cores?.api ?? null, allCores: null, env, logFile }
+    return { database: null, cores, place, host: null, close: async () => {} }
   }
   refuseUnnamed(environment)
   const { url, pg } = environment.database
@@ -76,7 +79,7 @@ export async function describeRun(plan, { database, cores, host }) {
   const driver = DRIVERS[plan.driver]
   const what = host ? host.name : 'this system'
   const shared = `${what} cannot pin processes (one core, or no taskset): the API shared its core with everything else`
-  const isPinned = plan.url || (host ?? { cores }).cores
+  const isPinned = (plan.url && !plan.start) || (host ?? { cores }).cores
   const { kind, version, schema, round_trip_ms } = database ?? {}
   return {
     machine: describeMachine(),
@@ -93,12 +96,12 @@ export async function describeRun(plan, { database, cores, host }) {
 
 /**
  * Which core did what, in the report's words.
- * @param {Pick<Plan, 'url'>} plan
+ * @param {Pick<Plan, 'url' | 'start'>} plan
  * @param {Pick<Site, 'cores'> & { database: { kind: string } | null, host?: Pick<Host, 'name' | 'cores'> | null }} bench
  * @param {Pick<Target, 'cores'>} target
  */
 export function pinningText(plan, { database, cores, host }, target) {
-  if (plan.url) return 'Nothing was pinned: the service ran already.'
+  if (plan.url && !plan.start) return 'Nothing was pinned: the service ran already.'
   if (host) {
     const where = host.cores
       ? `on core ${target.cores ?? host.cores.api} of ${host.name} alone, our agent there on core ${host.cores.others}`
@@ -106,6 +109,8 @@ export function pinningText(plan, { database, cores, host }, target) {
     return `The API ran ${where}; the generator and the lab ran here, unpinned; Postgres ran already, wherever it is.`
   }
   if (!cores) return 'Nothing was pinned: this system has one core, or no taskset.'
+  if (plan.start)
+    return `The service ran on core ${target.cores ?? cores.api} alone, the generator and the lab on core ${cores.others}.`
   const others = database?.kind === 'embedded' ? 'Postgres, the generator and the lab' : 'the generator and the lab'
   const elsewhere = database?.kind === 'embedded' ? '' : '; Postgres ran already, wherever it is'
   return `The API ran on core ${target.cores ?? cores.api} alone, ${others} on core ${cores.others}${elsewhere}.`

@@ -38,7 +38,7 @@ export async function runTrial(setup, plan, signal, onCounts, start = startGener
   await orAborted(signal, async () => database?.reset())
   const work_ms = plan.times_work ? await orAborted(signal, () => workOn(target)) : null
   // An unknown server may dedicate a process or a thread to each open connection; idle ones would then block it.
-  const load = { ...plan, url: target.url, on_demand: target.kind === 'url' }
+  const load = { ...plan, url: target.url, on_demand: target.kind === 'url' || target.kind === 'started' }
   const startLoad = target.startLoad ?? start
   const generator = await startLoad(load, signal, withCore(target, onCounts), { nofile: plan.nofile })
   /** @type {Awaited<ReturnType<typeof startProbes>> | undefined} */
@@ -140,7 +140,7 @@ function describeLoad({ mix, trial, ssh_config, load_hosts, slices, times_work, 
 /** The time of a fixed piece of work on the service's cores; null: they are not known. @param {Target} target @returns {Promise<number | null>} ms */
 async function workOn({ kind, host, cores }) {
   if (host) return host.ask('timeWork', { cores })
-  return kind === 'local' ? timeWork_ms(cores) : null
+  return kind === 'local' || kind === 'started' ? timeWork_ms(cores) : null
 }
 
 /**
@@ -155,7 +155,7 @@ export function leftOver_s({ loop, timeout_s }, { sent, completed, goodput_rps }
 
 /** Adds the target's use of its core to the counts, for the progress view. @param {Target} target @param {(counts: any) => void} onCounts */
 function withCore({ kind, pid }, onCounts) {
-  const own = kind === 'local' ? pid : null
+  const own = kind === 'ssh' ? null : pid
   let use = watchProcess(own)
   return (/** @type {object} */ counts) => {
     onCounts({ ...counts, api_core_ratio: use()?.cpu_core_ratio ?? null })

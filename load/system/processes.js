@@ -10,9 +10,12 @@ import { planCores } from './machine.js'
  * @import { Readable } from 'node:stream'
  */
 
-/** Starts a program that the kernel kills when this process ends. @param {string[]} command @param {SpawnOptions} options */
-export function spawnLeashed(command, options) {
-  const [program, ...args] = leashed(command, { signal: 'KILL' })
+/**
+ * Starts a program that the kernel kills when this process ends. @param {string[]} command @param {SpawnOptions} options
+ * @param {'KILL' | 'INT'} [signal] INT: it has something to tidy up
+ */
+export function spawnLeashed(command, options, signal = 'KILL') {
+  const [program, ...args] = leashed(command, { signal })
   return spawn(program, args, options)
 }
 
@@ -34,15 +37,15 @@ export function collect(stream) {
  * Starts a program that ends with this process, in a process group of its own: Ctrl-C on the terminal is for the lab, which stops
  * its children in order.
  * @param {string[]} command program and arguments
- * @param {{ cores: string | null, nofile?: number | string | null, env?: NodeJS.ProcessEnv, stdio: StdioOptions }} options cores: list
- *   such as "0" or "1-3"; null: ours; nofile: limit of open files, soft and hard, since Node raises the soft limit to the hard one; a
- *   string is passed to prlimit as it is
+ * @param {{ cores: string | null, nofile?: number | string | null, env?: NodeJS.ProcessEnv, stdio: StdioOptions, leash?: 'KILL' | 'INT' }} options
+ *   cores: list such as "0" or "1-3"; null: ours; nofile: limit of open files, soft and hard, since Node raises the soft limit to the
+ *   hard one; a string is passed to prlimit as it is; leash: signal that it gets when this process has ended
  */
-export function startChild(command, { cores, nofile = null, env, stdio }) {
+export function startChild(command, { cores, nofile = null, env, stdio, leash }) {
   const pinned = cores === null ? [] : ['taskset', '-c', cores]
   const limits = typeof nofile === 'number' ? `${nofile}:${nofile}` : nofile
   const limited = limits === null ? [] : ['prlimit', `--nofile=${limits}`]
-  const child = spawnLeashed([...pinned, ...limited, ...command], { env, stdio, detached: true })
+  const child = spawnLeashed([...pinned, ...limited, ...command], { env, stdio, detached: true }, leash)
   /** @type {Promise<{ code: number | null, signal: string | null }>} rejects if the program cannot be started */
   const exited = once(child, 'exit').then(([code, signal]) => ({ code, signal }))
   exited.catch(() => {})

@@ -9,14 +9,18 @@ const POLL_MS = 20
 /**
  * Starts a server as its own process, and waits until it is ready.
  * @param {string} name for messages @param {string[]} command
- * @param {Omit<Parameters<typeof startChild>[1], 'stdio'> & { logFile: string, isReady: () => Promise<boolean>, stopGrace_ms: number }}
- *   options logFile: takes its output; isReady: polled; stopGrace_ms: from SIGTERM to SIGKILL
+ * @param {Omit<Parameters<typeof startChild>[1], 'stdio'> & { logFile: string, isReady: () => Promise<boolean>, stopGrace_ms: number,
+ *   start_ms?: number }} options logFile: takes its output; isReady: polled; stopGrace_ms: from SIGTERM to SIGKILL; start_ms: longest wait
  * @throws {ServiceEnded} when it ends before it is ready
  * @throws {Error} when it is not ready in time
  */
-export async function startService(name, command, { cores, nofile, env, logFile, isReady, stopGrace_ms }) {
+export async function startService(
+  name,
+  command,
+  { logFile, isReady, stopGrace_ms, start_ms = START_TIMEOUT_MS, ...how },
+) {
   const log = openSync(logFile, 'a')
-  const { child, exited, stop } = startChild(command, { cores, nofile, env, stdio: ['ignore', log, log] })
+  const { child, exited, stop } = startChild(command, { ...how, stdio: ['ignore', log, log] })
   closeSync(log)
   let stopping = false
   /** Rejects when the service ends by itself. */
@@ -38,11 +42,11 @@ export async function startService(name, command, { cores, nofile, env, logFile,
   return { pid: /** @type {number} */ (child.pid), died, stop: stopNow }
 
   async function untilReady() {
-    for (const until = Date.now() + START_TIMEOUT_MS; Date.now() < until && !stopping; await pause(POLL_MS)) {
+    for (const until = Date.now() + start_ms; Date.now() < until && !stopping; await pause(POLL_MS)) {
       if (await isReady()) return
     }
     const words = lastWords(logFile)
-    throw new Error(`${name} was not ready within ${START_TIMEOUT_MS / 1000} s; its last words: ${words}`)
+    throw new Error(`${name} was not ready within ${start_ms / 1000} s; its last words: ${words}`)
   }
 }
 

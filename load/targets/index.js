@@ -1,4 +1,3 @@
-import { keptUrl } from '../command/credentials.js'
 import { putDistance, ROUND_TRIP, shortestRoundTrip } from '../system/between.js'
 import { openLocal } from './local.js'
 import { openSsh } from './ssh.js'
@@ -12,7 +11,7 @@ import { openSsh } from './ssh.js'
 
 /**
  * The service under test.
- * @typedef {{ kind: 'local' | 'url' | 'ssh', url: string, shownUrl?: string, adminUrl: string | null, metricsUrl: string | null,
+ * @typedef {{ kind: 'local' | 'url' | 'started' | 'ssh', url: string, shownUrl?: string, adminUrl: string | null, metricsUrl: string | null,
  *   died: Promise<never>, stop: () => Promise<void> } & Process & Special} Target url: of the loaded endpoint; shownUrl: url without
  *   secrets; adminUrl: origin of /metrics, /healthz and /readyz; metricsUrl: page in Prometheus' text format; died: rejects when it
  *   ends by itself
@@ -29,6 +28,8 @@ import { openSsh } from './ssh.js'
  */
 
 export { NODE_FLAGS, openLocal } from './local.js'
+export { openStarted } from './started.js'
+export { openUrl } from './url.js'
 
 /**
  * Starts the API on the given host, by default this one, and what delays its way to the database.
@@ -48,14 +49,4 @@ export async function openApi({ added_rtt_ms, ...place }) {
     await end()
     throw error
   }
-}
-
-/**
- * A service that already runs: the lab does not start, set, empty or count anything of it.
- * @param {string} url @param {{ metricsUrl?: string | null, shownUrl?: string }} [options] shownUrl: without secrets
- * @returns {Target}
- */
-export function openUrl(url, { metricsUrl = null, shownUrl = keptUrl(url) } = {}) {
-  const nothing = { adminUrl: null, pid: null, cores: null, settings: {}, stop: async () => {} }
-  return { ...nothing, kind: 'url', countsRows: false, url, shownUrl, metricsUrl, died: new Promise(() => {}) }
 }

@@ -33,6 +33,7 @@ export const sweep = {
   npm run sweep -- --driver autocannon --connections 1,8,64
   npm run sweep -- --url http://127.0.0.1:8080/user --rates 100,200 --slo-p99 50ms
   npm run sweep -- --url http://127.0.0.1:8080/user --pid 4711
+  npm run sweep -- --url http://127.0.0.1:8080/ --start 'node server.js' --method GET
   npm run sweep -- --url http://127.0.0.1:8080 --mix mix.json --data users.csv
   npm run sweep -- --url 'https://api.test/user?key={{file key.txt}}' --header 'Authorization: Bearer {{env API_TOKEN}}'
   npm run sweep -- --url http://10.0.0.5:3000/user --driver vegeta --load-hosts ubuntu@10.0.0.6,ubuntu@10.0.0.7

@@ -1,0 +1,50 @@
+import { fileURLToPath } from 'node:url'
+import { UsageError } from '../command/errors.js'
+import { familyOf } from '../probes/process.js'
+import { isThisMachine } from '../system/addresses.js'
+import { coresOf } from '../system/machine.js'
+import { startService } from '../system/service.js'
+import { openUrl } from './url.js'
+
+/** @import { Target } from './index.js' */
+
+const KEEPER = fileURLToPath(new URL('keeper.js', import.meta.url))
+/** A JVM or a container may take long. */
+const START_TIMEOUT_MS = 60_000
+const STOP_GRACE_MS = 10_000
+const POLL_TIMEOUT_MS = 2000
+
+/**
+ * Starts a service of the user's on its core, and waits until its URL answers, in whatever way.
+ * @param {{ start: string, url: string, metricsUrl?: string | null, shownUrl?: string, cores: string | null, env: NodeJS.ProcessEnv,
+ *   logFile: string }} options start: command for the shell; logFile: takes its output
+ * @returns {Promise<Target>} @throws {UsageError} when the URL is not of this machine, or answers already
+ */
+export async function openStarted({ start, url, metricsUrl, shownUrl, cores, env, logFile }) {
+  const { origin } = new URL(url)
+  if (!(await isThisMachine(url))) throw new UsageError(`--start: expected --url on this machine, got ${origin}`)
+  if (await answers(url))
+    throw new UsageError(`--start: expected nothing at ${origin} yet, got an answer: end what runs there`)
+  const service = await startService('the service', [process.execPath, KEEPER, start, String(STOP_GRACE_MS)], {
+    ...{ cores, env, logFile, leash: 'INT', start_ms: START_TIMEOUT_MS, stopGrace_ms: 2 * STOP_GRACE_MS },
+    isReady: () => answers(url),
+  })
+  const [, pid = service.pid] = familyOf(service.pid)
+  const own = { kind: /** @type {const} */ ('started'), pid, cores: coresOf(pid) }
+  return { ...openUrl(url, { metricsUrl, shownUrl }), ...own, died: service.died, stop: service.stop }
+}
+
+/** @param {string} url */
+async function answers(url) {
+  try {
+    const answer = await fetch(url, {
+      method: 'HEAD',
+      redirect: 'manual',
+      signal: AbortSignal.timeout(POLL_TIMEOUT_MS),
+    })
+    await answer.body?.cancel()
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,13 @@
+import { keptUrl } from '../command/credentials.js'
+
+/** @import { Target } from './index.js' */
+
+/**
+ * A service that already runs: the lab does not start, set, empty or count anything of it.
+ * @param {string} url @param {{ metricsUrl?: string | null, shownUrl?: string }} [options] shownUrl: without secrets
+ * @returns {Target}
+ */
+export function openUrl(url, { metricsUrl = null, shownUrl = keptUrl(url) } = {}) {
+  const nothing = { adminUrl: null, pid: null, cores: null, settings: {}, stop: async () => {} }
+  return { ...nothing, kind: 'url', countsRows: false, url, shownUrl, metricsUrl, died: new Promise(() => {}) }
+}

@@ -1,0 +1,87 @@
+import fs from 'node:fs'
+import path from 'node:path'
+import t from 'tap'
+import { freePorts } from '../../../load/system/ports.js'
+import { processesOf, readRun, readTrials, startLab, temporaryFolder } from '../../support/lab.js'
+import { httpServer } from '../../support/servers.js'
+import { until } from '../../support/until.js'
+
+const SHORT = ['--rates', '50', '--duration', '500ms', '--warmup', '100ms', '--slo-p99', '9s', '--method', 'GET']
+
+/** A folder with a service in it, a port for it, and the command that starts it: through a shell that stays its parent. @param {any} t */
+async function service(t) {
+  const folder = temporaryFolder(t)
+  const [port] = await freePorts(1)
+  const program = `
+    import http from 'node:http'
+    import fs from 'node:fs'
+    fs.appendFileSync('starts', process.pid + ' ' + process.env.PGHOST + '\\n')
+    process.on('SIGTERM', () => fs.appendFileSync('ends', process.pid + '\\n', { flush: true }) ?? process.exit())
+    http.createServer((req, res) => res.end('ok')).listen(${port}, '127.0.0.1')`
+  fs.writeFileSync(`${folder}/service.mjs`, program)
+  const pids = (/** @type {string} */ name) => {
+    const file = `${folder}/${name}`
+    return fs.existsSync(file) ? fs.readFileSync(file, 'utf8').trim().split('\n') : []
+  }
+  const start = `cd ${folder} && HOME=hunter2 ${process.execPath} service.mjs; sleep 0.01`
+  return { folder, url: `http://127.0.0.1:${port}/`, start, pids, out: path.join(folder, 'run') }
+}
+
+t.test('a service is started for the run, and ended after it with all that belongs to it', async (t) => {
+  const { folder, url, start, pids, out } = await service(t)
+  const argv = ['sweep', '--url', url, '--start', start, ...SHORT, '--out', out]
+  const { code, stderr } = await startLab(argv, { PGHOST: 'mine' }).ended
+  t.equal(code, 0, stderr)
+  t.match(pids('starts').join(), /^\d+ mine$/, 'once, with its own environment')
+  t.equal(pids('ends')[0], pids('starts')[0].split(' ')[0], 'it was asked to end')
+  t.strictSame(processesOf(folder), [])
+  const [{ target, traffic }] = readTrials(out)
+  t.match(
+    { target, traffic },
+    { target: { kind: 'started', pid: Number }, traffic: { status: { 200: 25 }, rows_stored: null } },
+  )
+  t.equal(readRun(out).plan.start, '(withheld)')
+  for (const file of fs.readdirSync(out)) t.notMatch(fs.readFileSync(`${out}/${file}`, 'utf8'), 'hunter2', file)
+})
+
+t.test('what was started ends with a lab that is killed', async (t) => {
+  const { folder, url, start, pids, out } = await service(t)
+  const lab = startLab(['sweep', '--url', url, '--start', start, ...SHORT, '--duration', '60s', '--out', out])
+  await until('the service', () => pids('starts').length > 0)
+  lab.child.kill('SIGKILL')
+  await lab.ended
+  await until('no process to be left', () => processesOf(folder).length === 0)
+  t.equal(pids('starts').length, 1)
+})
+
+t.test('Ctrl-C ends it, too', async (t) => {
+  const { folder, url, start, pids, out } = await service(t)
+  const lab = startLab(['sweep', '--url', url, '--start', start, ...SHORT, '--duration', '60s', '--out', out])
+  await until('the service', () => pids('starts').length > 0)
+  lab.child.kill('SIGINT')
+  t.equal((await lab.ended).code, 130)
+  t.strictSame(processesOf(folder), [])
+})
+
+t.test('a service that cannot be started is an error that says why', async (t) => {
+  const { folder, url, out } = await service(t)
+  const refusal = async (/** @type {string[]} */ ...argv) => {
+    const { code, stderr } = await startLab(['sweep', ...argv, ...SHORT, '--out', out]).ended
+    return { code, line: stderr.trim().split('\n').at(-1) }
+  }
+  t.match(await refusal('--url', url, '--start', 'echo no such table; exit 3'), {
+    code: 1,
+    line: /the service ended .*3.*no such table/,
+  })
+  const other = await httpServer(t, (_, res) => void res.end())
+  t.match(await refusal('--url', other, '--start', 'sleep 60'), {
+    code: 2,
+    line: /^redline: --start: expected nothing at http:\/\/127.0.0.1:\d+ yet, got an answer: end what runs there$/,
+  })
+  t.match(await refusal('--url', 'http://192.0.2.1/', '--yes', '--start', 'sleep 60'), {
+    code: 2,
+    line: /^redline: --start: expected --url on this machine, got http:\/\/192.0.2.1$/,
+  })
+  t.match(await refusal('--start', 'sleep 60'), { code: 2, line: /^redline: --start: requires --url/ })
+  t.strictSame(processesOf(folder), [])
+})
