@@ -54,8 +54,8 @@ function parsedStrictly(flags, argv, allowPositionals) {
   }
 }
 
-/** The flag that was probably meant; undefined: none is similar. @param {string} unknown @param {string[]} names */
-function likelyName(unknown, names) {
+/** The flag or verb that was probably meant; undefined: none is similar. @param {string} unknown @param {string[]} names */
+export function likelyName(unknown, names) {
   const mostEdits = Math.max(1, Math.floor(unknown.length / 3))
   const similar = names.map((name) => ({ name, edits: editsBetween(unknown, name) })).sort((a, b) => a.edits - b.edits)
   if (similar[0]?.edits <= mostEdits) return similar[0].name

@@ -22,6 +22,8 @@ const DEFAULTS = { connections: 256, timeout_ms: 10_000, slo_p99_ms: 100, slo_su
 /** Times of a trial that was asked for, and of one of the many of a search. */
 const LADDER = { warmup_ms: 1000, duration_ms: 10_000 }
 const SEARCH = { warmup_ms: 500, duration_ms: 2000 }
+/** Half-width of a quick search's interval, as a share of its middle. */
+const QUICK_PRECISION_RATIO = 0.08
 /** Minimum length of a trial, as a multiple of the SLO: until the first answers are due, a backlog says nothing. */
 const SLO_TIMES = 3
 /** Some drivers, such as vegeta, return their results at the end, and these are read into memory. */
@@ -71,6 +73,7 @@ export const PLAN_FLAGS = {
     value: '',
     about: 'do not slow each suspect in turn to prove which one is the limit (saves one to two minutes)',
   },
+  quick: { value: '', about: 'a search: a wider interval, and no proof that the limit is one: under two minutes' },
   dose: {
     ...numberFlag(
       'how much slower a suspect gets (default 10); 0 tests the proof: every interval should contain 0',
@@ -134,10 +137,11 @@ export function planOf(flags, settings = {}) {
     unbounded: flags.unbounded === true,
     ...(flags.arrivals && { arrivals: flags.arrivals }),
     searches,
-    ...(searches && !flags['no-proof'] && { proves: true }),
+    ...(searches && flags.quick && { precision_ratio: QUICK_PRECISION_RATIO }),
+    ...(searches && !flags['no-proof'] && !flags.quick && { proves: true }),
     ...(flags.dose !== undefined && { dose_ratio: flags.dose / 100 }),
     ...(flags.pid && { pids: flags.pid }),
-    confirms: searches && flags['no-confirm'] !== true,
+    confirms: searches && flags['no-confirm'] !== true && !flags.quick,
     ...(flags.sustained && { sustained_s: flags.sustained / 1000 }),
     mix: mixOf(flags),
     slo: { p99_ms, success_ratio: (flags['slo-success'] ?? DEFAULTS.slo_success_percent) / 100 },
@@ -165,6 +169,8 @@ function refuseMisfits({ name, loop }, flags, connections, duration_s) {
       flags.sustained && (flags.rates || isClosed),
     [`--arrivals: expected --driver paced, got ${name}, which sends evenly or as answers come`]:
       flags.arrivals === 'poisson' && name !== 'paced',
+    '--quick: expected a search for the capacity, without --rates and in an open loop':
+      flags.quick && (flags.rates || isClosed),
     '--start: requires --url, at which the service will answer': flags.start && !flags.url,
     '--pid: cannot be combined with --start, whose process is known': flags.pid && flags.start,
     "--pid: requires --url; the local API's own processes are known": flags.pid && !flags.url,

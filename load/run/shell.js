@@ -3,7 +3,7 @@ import { removeLeftovers } from '../../sql/scratch.js'
 import { askAt } from '../command/ask.js'
 import { readEnvironment } from '../command/environment.js'
 import { RemoteError, ServiceEnded, UsageError } from '../command/errors.js'
-import { helpText, parseCommand } from '../command/flags.js'
+import { helpText, likelyName, parseCommand } from '../command/flags.js'
 import { spoken } from '../command/spoken.js'
 import { DATABASE_FLAG } from '../system/ssh/plan.js'
 import { runVerb } from './experiment.js'
@@ -49,7 +49,9 @@ export async function main(verbs, command, shell = {}) {
     return EXIT.answered
   }
   if (!Object.hasOwn(verbs, name)) {
-    stderr.write(`redline: expected one of these verbs, got ${name || 'none'}\n${verbsText(verbs)}`)
+    const likely = likelyName(name, Object.keys(verbs))
+    const hint = likely ? ` (did you mean ${likely}?)` : ''
+    stderr.write(`redline: expected one of these verbs, got ${name || 'none'}${hint}\n${verbsText(verbs)}`)
     return EXIT.usage
   }
   const verb = verbs[name]

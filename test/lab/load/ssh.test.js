@@ -114,7 +114,7 @@ t.test('the API on another host', { skip: withoutHosts() ?? withoutSshd() ?? fal
 
   await t.test('ablate: stages are taken away there', async (t) => {
     const out = `${folder}/ablate`
-    const short = ['--stages', 'validate', '--consumers', 'paced', '--rate', '500', '--rounds', '2', '--out', out]
+    const short = ['--stages', 'validate', '--consumers', 'paced', '--rate', '500', '--turns', '2', '--out', out]
     const { code, stderr } = await runHere(['ablate', ...there, ...short], { verbs: VERBS })
     t.ok(code === 0 || code === 1, `two rounds are too few for an answer: ${stderr}`)
     t.ok(readTrials(out).length > 0, stderr)
@@ -127,7 +127,7 @@ t.test('the API on another host', { skip: withoutHosts() ?? withoutSshd() ?? fal
   })
 
   await t.test('ablate: an sshd that forwards no sockets gives a one-line error', async (t) => {
-    const short = ['--stages', 'validate', '--consumers', 'paced', '--rounds', '2', '--out', `${folder}/strict`]
+    const short = ['--stages', 'validate', '--consumers', 'paced', '--turns', '2', '--out', `${folder}/strict`]
     const argv = ['ablate', ...strict.flags, '--database-url', url, ...short]
     const { code, stderr } = await runHere(argv, { verbs: VERBS })
     t.equal(code, 2)

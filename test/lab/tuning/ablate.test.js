@@ -9,7 +9,7 @@ t.test(
   'ablate: each variant is in force, and stores a row for each 201 unless it is without the database',
   async (t) => {
     const { url } = await newDatabase(t)
-    const flags = ['--stages', 'database', '--consumers', 'paced,client', '--rate', '1000', '--rounds', '6']
+    const flags = ['--stages', 'database', '--consumers', 'paced,client', '--rate', '1000', '--turns', '6']
     const short = ['--blocks', '1', '--duration', '100ms']
     const { out, run, trials, stdout } = await smoke(t, 'ablate', [...flags, ...short], { databaseUrl: url })
     t.match(stdout, /CPU of the API per request/)

@@ -11,7 +11,7 @@ import { smoke } from '../../support/smoke.js'
 
 t.test('bench: a floor stores nothing, a contender a row for each 201', async (t) => {
   const { url } = await newDatabase(t)
-  const flags = ['--only', 'json,prepared', '--repeats', '2', '--duration', '100ms']
+  const flags = ['--only', 'json,prepared', '--blocks', '2', '--duration', '100ms']
   const { trials, stdout } = await smoke(t, 'bench', flags, { databaseUrl: url })
   const closed = trials.filter(({ at }) => at.kind === 'saturation')
   t.strictSame(closed.map(({ cell }) => cell.contender).sort(), ['json', 'json', 'prepared', 'prepared'])
@@ -27,7 +27,7 @@ t.test(
   { skip: findPgbench() ? undefined : 'pgbench is not installed' },
   async (t) => {
     const { url } = await newDatabase(t)
-    const flags = ['--only', 'pgbench,copy,copy-bulk', '--repeats', '1', '--duration', '100ms']
+    const flags = ['--only', 'pgbench,copy,copy-bulk', '--blocks', '1', '--duration', '100ms']
     const { run, trials, stdout } = await smoke(t, 'bench', flags, { databaseUrl: url })
     t.equal(run.problem, null)
     t.strictSame(trials.map(({ cell }) => cell.contender).sort(), ['copy', 'copy-bulk', 'pgbench'])

@@ -6,7 +6,7 @@ import { startServer } from '../../support/postgres.js'
 
 t.test('crash-test: nothing is lost, doubled or invented whichever process dies, and the exit code is 0', async (t) => {
   const out = `${temporaryFolder(t)}/out`
-  const { code, stderr } = await startLab(['crash-test', '--rounds', '3', '--out', out]).ended
+  const { code, stderr } = await startLab(['crash-test', '--blocks', '3', '--out', out]).ended
   t.equal(code, 0, stderr)
   const { rows } = readRun(out)
   t.strictSame(
@@ -28,7 +28,7 @@ t.test('crash-test: nothing is lost, doubled or invented whichever process dies,
 t.test('crash-test: Ctrl-C keeps the blows that are over, and leaves no process and no file', async (t) => {
   const folder = temporaryFolder(t)
   const out = `${folder}/out`
-  const cut = startLab(['crash-test', '--rounds', '3', '--out', out], { TMPDIR: folder })
+  const cut = startLab(['crash-test', '--blocks', '3', '--out', out], { TMPDIR: folder })
   await cut.stderrHas('1 of 12: ')
   cut.child.kill('SIGINT')
   const { code, stderr } = await cut.ended

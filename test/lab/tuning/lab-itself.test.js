@@ -22,7 +22,7 @@ t.test('simulate: the same seed gives the same table, one row for each service',
 })
 
 t.test('bench:generators: every open-loop driver is measured, and wrk for reference', async (t) => {
-  const flags = ['--rounds', '1', '--duration', '1s', '--rate', '200', '--out', `${temporaryFolder(t)}/out`]
+  const flags = ['--blocks', '1', '--duration', '1s', '--rate', '200', '--out', `${temporaryFolder(t)}/out`]
   const { status, stdout, stderr } = await runVerb('generators', flags)
   t.equal(status, 0, stderr)
   const measured = Object.values(DRIVERS).filter(({ name, loop }) => loop === 'open' || name === 'wrk')

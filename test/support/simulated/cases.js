@@ -52,7 +52,7 @@ const CASES = [
     name: 'ablate: the database costs 70 us, the log 15',
     verb: ablate,
     argv: [
-      ...['--stages', 'log,database', '--consumers', 'paced,autocannon', '--rounds', '24', '--blocks', '6'],
+      ...['--stages', 'log,database', '--consumers', 'paced,autocannon', '--turns', '24', '--blocks', '6'],
       ...['--duration', '200ms'],
     ],
     serve: createStages(/** @type {any} */ (STAGES), { drift: 0.1, seed: 2 }),
@@ -90,7 +90,7 @@ const CASES = [
   {
     name: 'bench: single takes a half of batched',
     verb: bench,
-    argv: ['--only', 'no-op,batched,single', '--repeats', '2'],
+    argv: ['--only', 'no-op,batched,single', '--blocks', '2'],
     serve: createService(({ cell }) => ({
       capacity_rps: { 'no-op': 24_000, batched: 20_000, single: 10_000 }[String(cell?.contender)] ?? 0,
       noise: 0.02,

@@ -17,9 +17,9 @@ const WRONG = {
     [['--preset', 'quick', '--knob', 'POOL_MAX=1'], /cannot be combined with --preset/],
     [['--knob', 'POOL_MAX=1', '--knob', 'POOL_MAX=2'], /expected each knob once/],
   ],
-  'crash-test': [[['--rounds', '0'], /--rounds: expected a whole number from 1 to 10000, got "0"/]],
+  'crash-test': [[['--blocks', '0'], /--blocks: expected a whole number from 1 to 10000, got "0"/]],
   generators: [
-    [['--rounds', 'none'], /--rounds: expected .*, got "none"/],
+    [['--blocks', 'none'], /--blocks: expected .*, got "none"/],
     [['--resume', 'results'], /--help lists what is known/],
   ],
   simulate: [[['--runs', 'none'], /--runs: expected .*, got "none"/]],
@@ -44,6 +44,8 @@ t.test('--quick asks for less, and a flag beside it wins', async (t) => {
   /** @type {[any, string, Record<string, any>, Record<string, any>][]} */
   const rows = [
     [VERBS.bench, 'duration', { repeats: 1, duration_s: 1 }, { repeats: 1, duration_s: 7 }],
+    [VERBS.generators, 'duration', { blocks: 1, duration_s: 4 }, { blocks: 1, duration_s: 7 }],
+    [VERBS.simulate, 'runs', { runs: 100 }, { runs: 7000 }],
     [VERBS.faults, 'duration', { duration_s: 1 }, { duration_s: 7 }],
     [VERBS.playbook, 'blocks', { blocks: 1 }, { blocks: 7000 }],
     [VERBS.soak, 'duration', { samples: 9, duration_s: 10 }, { samples: 3, duration_s: 7 / 3 }],

@@ -42,7 +42,7 @@ const FLAGS = {
     parse: planted,
     expected: `a stage (${STAGE_NAMES.join(', ')}) and a time, such as validate=20us`,
   },
-  rounds: numberFlag(`of turns over all variants, for the budget (default about ${USUAL.rounds})`, 1, MOST_ROUNDS),
+  turns: numberFlag(`of each variant, for the budget (default about ${USUAL.rounds})`, 1, MOST_ROUNDS),
   blocks: numberFlag(`passes of the closed loops over all variants (default ${USUAL.blocks})`, 1, 1000),
   duration: durationFlag(`of each trial of the closed loops (default ${USUAL.duration / 1000}s)`),
   'no-proof': {
@@ -50,7 +50,7 @@ const FLAGS = {
     about:
       'do not slow each suspect of a closed loop in turn, by which the gain of each removal is forecast (saves a minute)',
   },
-  quick: { value: '', about: 'fewer rounds, each closed loop once, and no proof: under two minutes' },
+  quick: { value: '', about: 'fewer turns, each closed loop once, and no proof: under two minutes' },
   seed: seedFlag(`of the order and the users (default ${DEFAULTS.seed})`),
   ...SSH_FLAGS,
 }
@@ -87,8 +87,8 @@ export const ablate = {
 /** @param {Record<string, any>} given flags @param {NodeJS.ProcessEnv} settings of the API */
 export function planOf(given, { INSERT_MODE: insert_mode } = {}) {
   const sizes = given.quick ? QUICK : USUAL
-  const { rate, seed, stages, slow, consumers, rounds, blocks, duration } =
-    /** @type {typeof DEFAULTS & typeof USUAL} */ ({ ...DEFAULTS, ...sizes, ...given })
+  const { rate, seed, stages, slow, consumers, rounds, turns, blocks, duration } =
+    /** @type {typeof DEFAULTS & typeof USUAL & { turns?: number }} */ ({ ...DEFAULTS, ...sizes, ...given })
   const [stage] = Object.keys(slow)
   if (stage && !stages.includes(stage)) throw new UsageError(`--slow: expected one of --stages, got ${stage}`)
   if (SHARED[insert_mode ?? '']?.includes(stage)) {
@@ -102,7 +102,7 @@ export function planOf(given, { INSERT_MODE: insert_mode } = {}) {
     ...(insert_mode && { insert_mode }),
     consumers,
     rate_rps: rate,
-    rounds,
+    rounds: turns ?? rounds,
     blocks,
     ...(given.quick || given['no-proof'] ? {} : { proves: true }),
   }

@@ -35,7 +35,7 @@ export const bench = {
   name: 'bench',
   about: 'what does an insert cost here, and elsewhere?',
   flags: {
-    repeats: numberFlag(`blocks, each with every contender once (default ${DEFAULTS.repeats})`, 1, 100),
+    blocks: numberFlag(`in which every contender is measured once (default ${DEFAULTS.repeats})`, 1, 100),
     duration: durationFlag(`of each trial (default ${DEFAULTS.duration / 1000}s)`),
     quick: { value: '', about: 'one block of trials of 1s: about two minutes' },
     only: { value: 'A,B,C', about: `some of ${NAMES.join(', ')}`, ...someOf(NAMES) },
@@ -43,11 +43,12 @@ export const bench = {
   },
   examples: `  npm run bench                     about 18 minutes
   npm run bench -- --quick
-  npm run bench -- --only no-op,batched,fastify --repeats 2 --duration 1s`,
+  npm run bench -- --only no-op,batched,fastify --blocks 2 --duration 1s`,
   plan(flags) {
-    const { repeats, duration: duration_ms, seed, only = NAMES } = { ...DEFAULTS, ...(flags.quick && QUICK), ...flags }
+    const usual = { ...DEFAULTS, ...(flags.quick && QUICK) }
+    const { duration: duration_ms, seed, only = NAMES, repeats, blocks = repeats } = { ...usual, ...flags }
     const contenders = NAMES.filter((name) => only.includes(name))
-    return { ...localPlan({ seed, duration_s: duration_ms / 1000, timeout_s: TIMEOUT_S }), repeats, contenders }
+    return { ...localPlan({ seed, duration_s: duration_ms / 1000, timeout_s: TIMEOUT_S }), repeats: blocks, contenders }
   },
   design,
   open: (cell, place) => openContender(contenderOf(cell?.contender), place),

@@ -16,13 +16,13 @@ export const crashTest = {
   name: 'crash-test',
   about: 'is anything acknowledged ever lost?',
   flags: {
-    rounds: numberFlag('number of times each process is killed (default 50, quick 5)', 1, 10_000),
-    quick: { value: '', about: 'fewer rounds: about a minute' },
+    blocks: numberFlag('in which each process is killed once (default 50, quick 5)', 1, 10_000),
+    quick: { value: '', about: 'fewer blocks: about a minute' },
     seed: seedFlag('of the moments at which they are killed (default 1)'),
   },
   examples: `  npm run crash-test                       about 10 minutes
-  INSERT_MODE=prepared npm run crash-test -- --rounds 5`,
-  plan: ({ quick, rounds = quick ? 5 : 50, seed = 1 }) => ({ rounds, seed }),
+  INSERT_MODE=prepared npm run crash-test -- --blocks 5`,
+  plan: ({ quick, blocks = quick ? 5 : 50, seed = 1 }) => ({ rounds: blocks, seed }),
   async *measure({ rounds, seed }, { signal, progress, environment }) {
     let done = 0
     for await (const round of runRounds({ rounds, seed, env: environment.forApi, signal })) {

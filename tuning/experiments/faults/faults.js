@@ -44,7 +44,7 @@ export const faults = {
     .map(([name, { resource, about }]) => `  ${name.padEnd(22)} ${resource.padEnd(21)} ${about}`)
     .join('\n')}`,
   flags: {
-    repeats: numberFlag(`times in a row (default ${DEFAULTS.repeats})`, 1, 100),
+    blocks: numberFlag(`in which each fault is planted once (default ${DEFAULTS.repeats})`, 1, 100),
     duration: durationFlag(`of each trial (default ${DEFAULTS.duration / 1000}s)`),
     quick: { value: '', about: 'trials of 1s' },
     proof: {
@@ -59,7 +59,7 @@ export const faults = {
   },
   examples: `  npm run faults                    about 4 minutes
   npm run faults -- --quick --only cpu-quota,held-lock
-  npm run faults -- --only pool-of-one,held-lock --repeats 3
+  npm run faults -- --only pool-of-one,held-lock --blocks 3
   npm run faults -- --only expensive-trigger --proof
   npm run faults -- --ssh ubuntu@host --database-url 'postgres://…'   those that can be made and seen there`,
   plan: planOf,
@@ -81,7 +81,7 @@ export const faults = {
 /** @param {Record<string, any>} flags @returns {FaultsPlan} */
 function planOf(flags) {
   const usual = { ...DEFAULTS, ...(flags.quick && QUICK), only: flags.proof ? NAMES : EASY }
-  const { repeats, duration: duration_ms, seed, only } = { ...usual, ...flags }
+  const { duration: duration_ms, seed, only, repeats, blocks = repeats } = { ...usual, ...flags }
   const ssh = sshPlanOf(flags)
   const plan = { ...localPlan({ seed, duration_s: duration_ms / 1000, timeout_s: TIMEOUT_S }), ssh }
   const names = NAMES.filter((name) => only.includes(name) && !(ssh && FAULTS[name].here))
@@ -94,7 +94,7 @@ function planOf(flags) {
     ...plan,
     slo: SLO,
     warmup_s: WARMUP_S,
-    repeats,
+    repeats: blocks,
     faults: possible,
     inside,
     skipped,

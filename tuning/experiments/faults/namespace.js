@@ -40,7 +40,7 @@ function withFewPorts(command) {
 export async function runInside(names, { repeats, duration_s, mix }, { signal, progress, environment }) {
   const folder = makeScratch('faults')
   const out = path.join(folder, 'run')
-  const flags = ['--inside', '--only', names.join(','), '--repeats', String(repeats), '--duration', `${duration_s}s`]
+  const flags = ['--inside', '--only', names.join(','), '--blocks', String(repeats), '--duration', `${duration_s}s`]
   const command = withFewPorts([process.execPath, CLI, 'faults', ...flags, '--seed', String(mix.seed), '--out', out])
   progress.note(`${names.join(', ')}: in a network namespace of its own …`)
   // Its Postgres has to be inside, too.

@@ -14,7 +14,8 @@ import { spread } from '../../stats/spread.js'
 
 /** @import { Measurement } from '../../../load/run/experiment.js' */
 
-const DEFAULTS = { rate: 10_000, duration: 10_000, rounds: 3, seed: 1 }
+const DEFAULTS = { rate: 10_000, duration: 10_000, blocks: 3, seed: 1 }
+const QUICK = { duration: 4000, blocks: 1 }
 const WARMUP_S = 2
 const CONNECTIONS = 64
 const TIMEOUT_S = 10
@@ -34,13 +35,15 @@ export const generators = {
   flags: {
     rate: numberFlag(`requests per second (default ${DEFAULTS.rate})`, 1, 100_000),
     duration: durationFlag(`of each measurement (default ${DEFAULTS.duration / 1000}s)`),
-    rounds: numberFlag(`each generator is measured once in each (default ${DEFAULTS.rounds})`, 1, 100),
+    blocks: numberFlag(`in which each generator is measured once (default ${DEFAULTS.blocks})`, 1, 100),
+    quick: { value: '', about: 'one block of short measurements: under a minute' },
     seed: seedFlag(`of the users (default ${DEFAULTS.seed})`),
   },
-  examples: '  npm run bench:generators -- --rounds 5',
+  examples: '  npm run bench:generators          about four minutes\n  npm run bench:generators -- --blocks 5',
   plan(given) {
-    const { rate: rate_rps, duration: duration_ms, rounds, seed } = { ...DEFAULTS, ...given }
-    return { rate_rps, duration_s: duration_ms / 1000, rounds, connections: CONNECTIONS, seed }
+    const usual = given.quick ? { ...DEFAULTS, ...QUICK } : DEFAULTS
+    const { rate: rate_rps, duration: duration_ms, blocks, seed } = { ...usual, ...given }
+    return { rate_rps, duration_s: duration_ms / 1000, blocks, connections: CONNECTIONS, seed }
   },
   async *measure(plan, { signal, progress }) {
     const drivers = openDrivers(progress.note)
@@ -52,10 +55,10 @@ export const generators = {
       stdio: ['ignore', 'ignore', 'inherit'],
     })
     try {
-      for (let round = 1; round <= plan.rounds; round++) {
+      for (let block = 1; block <= plan.blocks; block++) {
         for (const driver of drivers) {
-          progress.note(`round ${round} of ${plan.rounds}: ${driver}`)
-          yield { driver, round, ...(await offer(plan, driver, port, signal)) }
+          progress.note(`block ${block} of ${plan.blocks}: ${driver}`)
+          yield { driver, block, ...(await offer(plan, driver, port, signal)) }
         }
       }
     } finally {
@@ -63,12 +66,12 @@ export const generators = {
     }
   },
   analyse: (plan, rows) => ({ problem: null, plan, costs: costsOf(rows) }),
-  report: ({ plan: { rate_rps, duration_s, rounds, connections }, costs }) => [
+  report: ({ plan: { rate_rps, duration_s, blocks, connections }, costs }) => [
     answer(
       `CPU per request, relative to paced: ${costs.map((/** @type {string[]} */ [driver, , , , ratio]) => `${driver} ${ratio}`).join(', ')}.`,
     ),
     paragraph(
-      `${count(rate_rps)}/s for ${duration_s} s over ${connections} connections, ${rounds} interleaved rounds: median [least–most]; ${REFERENCE} as fast as it goes`,
+      `${count(rate_rps)}/s for ${duration_s} s over ${connections} connections, ${blocks} interleaved blocks: median [least–most]; ${REFERENCE} as fast as it goes`,
     ),
     table(HEAD, costs, { name: 'generators' }),
   ],

@@ -8,6 +8,7 @@ import { simulate as searchesOf, summarize } from './runs.js'
 /** @import { Measurement } from '../../../load/run/experiment.js' */
 
 const DEFAULTS = { runs: 1000, seed: 1 }
+const QUICK_RUNS = 100
 
 /** Searches between two looks at Ctrl-C: well below a second. */
 const AT_ONCE = 20
@@ -19,10 +20,11 @@ export const simulate = {
   details: 'Searches synthetic services whose capacity is known, and counts how often the interval holds it.',
   flags: {
     runs: numberFlag(`searches of each kind of service (default ${DEFAULTS.runs})`, 1, 1_000_000),
+    quick: { value: '', about: `${QUICK_RUNS} searches of each: under a minute` },
     seed: numberFlag(`the same seed gives the same table (default ${DEFAULTS.seed})`, 0, 2 ** 31),
   },
   examples: '  npm run simulate -- --runs 5000',
-  plan: (given) => ({ ...DEFAULTS, ...given }),
+  plan: ({ quick, ...given }) => ({ ...DEFAULTS, ...(quick && { runs: QUICK_RUNS }), ...given }),
   async *measure({ runs, seed }, { signal, progress }) {
     const services = Object.keys(CURVES)
     for (const [i, service] of services.entries()) {

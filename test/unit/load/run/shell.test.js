@@ -34,6 +34,18 @@ t.test('what every object has is no verb', async (t) => {
   }
 })
 
+t.test('a verb that is mistyped is guessed', async (t) => {
+  const sweep = { about: '', flags: {}, examples: '', run: async () => ENDED }
+  for (const [given, hint] of [
+    ['swep', ' (did you mean sweep?)'],
+    ['report', ''],
+  ]) {
+    const shell = createShell()
+    t.equal(await main({ sweep }, [given], shell), 2)
+    t.match(shell.said.stderr, `redline: expected one of these verbs, got ${given}${hint}\n`)
+  }
+})
+
 t.test('--help in place of a verb names the verbs, and is no mistake', async (t) => {
   const verb = { about: 'it is made up', flags: {}, examples: '', run: async () => ENDED }
   for (const flag of ['--help', '-h']) {

@@ -8,7 +8,7 @@ import { FAULTS } from '../../../../tuning/experiments/faults/index.js'
 
 const SLO = { p99_ms: 100, success_ratio: 1 }
 
-/** Records of real faults, kept from `npm run faults -- --proof --repeats 3`. */
+/** Records of real faults, kept from `npm run faults -- --proof --blocks 3`. */
 const EVIDENCE = fileURLToPath(new URL('../../../../tuning/evidence/faults', import.meta.url))
 const kept = new Results(EVIDENCE).readTrials()
 /** The others are planted only where a proof is made. */

@@ -123,6 +123,21 @@ t.test('sustained: the trial that confirms lasts as long as asked, with a checkp
   t.notOk(records.some(({ load }) => load.duration_s === 60 && !load.checkpoint))
 })
 
+t.test('a quick sweep proves and relaxes nothing, and takes fewer trials', async (t) => {
+  const run = (/** @type {string[]} */ ...flags) => {
+    const argv = [...flags, '--out', `${memoryFolder(t)}/run${flags.length}`]
+    return simulate(sweep, argv, createService({ capacity_rps: TRUE_RPS }))
+  }
+  const [quick, usual] = [await run('--quick'), await run()]
+  t.equal(quick.code, 0)
+  const phases = (/** @type {any} */ { records }) => new Set(records.map((/** @type {any} */ { at }) => at.phase))
+  t.strictSame([...phases(quick)], ['plateau', 'search'])
+  t.ok(phases(usual).has('proof'))
+  const { low_rps, high_rps } = quick.run.capacity
+  t.ok(low_rps < TRUE_RPS && TRUE_RPS < high_rps, `${low_rps} to ${high_rps}`)
+  t.ok(quick.run.capacity.trials <= usual.run.capacity.trials)
+})
+
 t.test('a generator on the full core of Postgres is charged for what it takes', async (t) => {
   const service = createService({ capacity_rps: TRUE_RPS })
   const beside = (/** @type {number} */ generator_cores, /** @type {number} */ busy_ratio) => {

@@ -85,7 +85,7 @@ t.test('the proof comes last, by the cheapest closed loop, unless it is not want
 })
 
 t.test('the estimated duration of a run includes its proof', async (t) => {
-  const plan = { ...planOf({ rounds: 6, blocks: 1, stages: ['log'] }), consumers: ['autocannon'] }
+  const plan = { ...planOf({ turns: 6, blocks: 1, stages: ['log'] }), consumers: ['autocannon'] }
   const records = runOf({ plan })
   const took_s = records.reduce((sum, { load }) => sum + load.warmup_s + load.duration_s + 0.45, 0)
   t.ok(Math.abs(durationOf(plan) / took_s - 1) < 0.1, `${durationOf(plan)} of ${took_s}`)

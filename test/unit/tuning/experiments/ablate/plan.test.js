@@ -13,7 +13,7 @@ t.test('a short run is short, and a wait is planted where it is one request alon
   t.throws(() => planOf({ slow }, { INSERT_MODE: 'batched' }), /with batched, got database/)
   t.match(planOf({ slow }, { INSERT_MODE: 'single' }), { slow_us: slow, insert_mode: 'single' })
   t.match(planOf({ slow: { validate: 20 } }, { INSERT_MODE: 'batched' }), { slow_us: { validate: 20 }, rounds: 300 })
-  t.match(planOf({ slow, rounds: 7 }, { INSERT_MODE: 'single' }), { rounds: 7 })
+  t.match(planOf({ slow, turns: 7 }, { INSERT_MODE: 'single' }), { rounds: 7 })
 })
 
 t.test('a command line that makes no sense is refused with one line', async (t) => {
