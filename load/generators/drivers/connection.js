@@ -24,19 +24,17 @@ const READ_BUFFER = Buffer.allocUnsafeSlow(64 * 1024)
  */
 export class Connection {
   #target
-  #bodiless
   /** @type {net.Socket | null} */
   #socket = null
   #served = 0
   /** Set after an unsolicited response. */
   #isConfused = false
-  /** @type {{ done: Done, sentAt_ms: number, answerBegan: boolean } | null} */
+  /** @type {{ done: Done, sentAt_ms: number, answerBegan: boolean, bodiless: boolean } | null} */
   #request = null
 
-  /** @param {Target} target @param {{ bodiless: boolean }} options bodiless: answers have no body whatever their headers say (HEAD) */
-  constructor(target, { bodiless }) {
+  /** @param {Target} target */
+  constructor(target) {
     this.#target = target
-    this.#bodiless = bodiless
   }
 
   /** Connects ahead of the first request, which reports the error if connecting fails or times out. @param {number} timeout_ms */
@@ -53,9 +51,10 @@ export class Connection {
    * @param {string | Buffer} body a string has one byte per character
    * @param {Done} done called once, after this method returns, with a status or the side at fault. If the server sent an
    *   unsolicited response on this connection, the request is not sent and the server is at fault
+   * @param {boolean} [bodiless] the answer has no body whatever its headers say (HEAD)
    */
-  send(head, body, done) {
-    this.#request = { done, sentAt_ms: performance.now(), answerBegan: false }
+  send(head, body, done, bodiless = false) {
+    this.#request = { done, sentAt_ms: performance.now(), answerBegan: false, bodiless }
     if (this.#isConfused) {
       this.#isConfused = false
       return queueMicrotask(() => this.#finish(0, PROTOCOL))
@@ -78,8 +77,8 @@ export class Connection {
 
   #connect() {
     const { secure, ...way } = this.#target
-    const reader = new ResponseReader({ bodiless: this.#bodiless })
-    const take = (/** @type {Buffer} */ bytes) => this.#take(reader, bytes)
+    const readers = { body: new ResponseReader(), bodiless: new ResponseReader({ bodiless: true }) }
+    const take = (/** @type {Buffer} */ bytes) => this.#take(readers, bytes)
     const callback = (/** @type {number} */ length) => {
       take(READ_BUFFER.subarray(0, length))
       return true
@@ -91,7 +90,7 @@ export class Connection {
     if (secure) socket.on('data', take)
     else socket.resume()
     // The end of the connection may complete a response.
-    socket.on('end', () => this.#settle(reader.end()))
+    socket.on('end', () => this.#settle(readers.body.end()))
     socket.on('error', (error) => this.#lost(socket, sideOfCode(error)))
     socket.on('close', () => this.#lost(socket, null))
     this.#socket = socket
@@ -99,15 +98,15 @@ export class Connection {
     return socket
   }
 
-  /** @param {ResponseReader} reader @param {Buffer} bytes */
-  #take(reader, bytes) {
+  /** @param {Record<'body' | 'bodiless', ResponseReader>} readers by what an answer has @param {Buffer} bytes */
+  #take(readers, bytes) {
     if (!this.#request) {
       if (isBlank(bytes)) return
       this.#isConfused = !REQUEST_TIMEOUT.test(bytes.toString('latin1', 0, 13))
       return this.#drop()
     }
     this.#request.answerBegan = true
-    const answer = reader.read(bytes)
+    const answer = readers[this.#request.bodiless ? 'bodiless' : 'body'].read(bytes)
     if (answer instanceof ProtocolError) this.#finish(0, PROTOCOL)
     else this.#settle(answer)
   }

@@ -1,5 +1,6 @@
 import { randomAt } from '../../system/random.js'
 import { createMix } from '../mix.js'
+import { recordingOf } from '../replay.js'
 import { Connection } from './connection.js'
 import { headsOf } from './head.js'
 import { pace } from './pacing.js'
@@ -23,27 +24,29 @@ export const paced = {
   async open(load) {
     const { mix, url, fresh_connections, local_addresses: addresses = [undefined] } = load
     const request = createMix(mix, load.trial)
+    const recording = load.arrivals === 'recorded' ? recordingOf(mix) : undefined
     const head = headsOf(url, fresh_connections)
     const { protocol, hostname, port } = new URL(url)
     const secure = protocol === 'https:'
     const target = { host: hostname.replace(/^\[|\]$/g, ''), port: Number(port) || (secure ? 443 : 80), secure }
     const connections = Array.from({ length: load.connections }, (_, i) => {
       const localAddress = addresses[i % addresses.length]
-      return new Connection({ ...target, localAddress }, { bodiless: mix.method === 'HEAD' })
+      return new Connection({ ...target, localAddress })
     })
     if (!fresh_connections && !load.on_demand) await openAll(connections, load.timeout_s * 1000)
     let requests = 0
     return {
       async run(phase) {
-        const offset = requests
+        // Each phase plays the log from its start.
+        const offset = recording ? 0 : requests
         const write = (/** @type {Connection} */ connection, /** @type {number} */ i, /** @type {any} */ done) => {
           const next = request(offset + i)
-          connection.send(head(next), next.body, done)
+          connection.send(head(next), next.body, done, next.method === 'HEAD')
         }
         // Each phase has its own arrival times.
         const seed =
           load.arrivals === 'poisson' ? Math.floor(randomAt(mix.seed + load.trial, requests) * 2 ** 32) : undefined
-        const traffic = await pace(connections, write, { ...load, seed }, phase)
+        const traffic = await pace(connections, write, { ...load, seed, recording }, phase)
         requests += traffic.planned
         return traffic
       },

@@ -120,7 +120,7 @@ t.test('a kept plan holds neither headers nor queries nor bodies, and comes aliv
   fs.utimesSync(path.join(folder, 'body'), 1, 1)
   t.match(
     caught(() => livePlan(kept)).message,
-    /^--resume: expected .*body as the run began \(7 bytes of .*, got 7 bytes/,
+    /^--body: expected .*body as the run began \(7 bytes of .*, got 7 bytes/,
   )
 })
 
