@@ -71,7 +71,7 @@ export function parseLog(bytes) {
     }
   }
   if (skipped.not_understood === skipped.lines) {
-    throw new UsageError(`--replay: expected ${FORMATS}, got ${skipped.lines} lines, none of which is one`)
+    throw new UsageError(`--replay: expected ${FORMATS}, got ${skipped.lines} lines, none of which was understood`)
   }
   return recordingOf([...known.keys()], arrived, skipped)
 }

@@ -96,7 +96,7 @@ export function skippedText({ file, skipped }) {
 function readLog(file) {
   const stat = readable('replay', () => statSync(file))
   // The generator's process reads it again, so a pipe will not do.
-  if (!stat.isFile()) throw new UsageError(`--replay: expected a file, got ${file}, which is something else`)
+  if (!stat.isFile()) throw new UsageError(`--replay: expected a regular file, got ${file}, which is not one`)
   if (stat.size > MAX_BYTES) {
     throw new UsageError(`--replay: expected a log of at most ${MAX_BYTES} bytes, got ${stat.size}: split it`)
   }

@@ -172,6 +172,7 @@ function refuseMisfits({ name, loop }, flags, connections, duration_s) {
     '--duration: cannot be combined with --speed, which plays the whole log': flags.speed && flags.duration,
     [`--${other}: cannot be combined with --replay, which sends what the log holds`]: flags.replay && other,
     [`--replay: expected --driver paced, got ${name}`]: flags.replay && name !== 'paced',
+    '--replay: requires --url; the local API does nothing but store users': flags.replay && !flags.url,
     [`--arrivals: expected --driver paced, got ${name}, which sends evenly or as answers come`]:
       flags.arrivals === 'poisson' && name !== 'paced',
     "--pid: requires --url; the local API's own processes are known": flags.pid && !flags.url,

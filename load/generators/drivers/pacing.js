@@ -7,7 +7,6 @@ import { constantRate, poissonRate, recordedTimes } from './schedule.js'
  * @import { Load, Phase } from './index.js'
  * @import { Traffic } from '../../report/record.js'
  * @import { Recording } from '../access-log.js'
- * @import { Schedule } from './schedule.js'
  */
 
 /** Node's timers have a resolution of 1 ms. Answers also call pump, so at high rates pacing is finer. */
@@ -24,13 +23,18 @@ const REAL_CLOCK = { now: () => performance.now(), setInterval, clearInterval }
  * Runs one phase until every request is answered, has failed or has timed out.
  * @template {Pick<Connection, 'expire'>} C
  * @param {C[]} connections @param {(connection: C, i: number, done: Done) => void} write
- * @param {Pick<Load, 'rate_rps' | 'timeout_s' | 'slices'> & Arriving} load
+ * @param {Pick<Load, 'rate_rps' | 'timeout_s' | 'slices'> & { seed?: number, recording?: Recording }} load seed: arrivals are
+ *   random; recording: they are the recorded ones
  * @param {Phase} phase
  * @param {{ now: () => number } & Pick<typeof globalThis, 'setInterval' | 'clearInterval'>} [clock] in ms @returns {Promise<Traffic>}
  */
-export function pace(connections, write, { rate_rps, timeout_s, slices, ...arriving }, phase, clock = REAL_CLOCK) {
+export function pace(connections, write, { rate_rps, timeout_s, slices, ...arrivals }, phase, clock = REAL_CLOCK) {
   const { duration_s, signal, onCounts, onEnd, enough } = phase
-  const schedule = scheduleOf(/** @type {number} */ (rate_rps), duration_s, arriving)
+  const rate = /** @type {number} */ (rate_rps)
+  const { seed, recording } = arrivals
+  const random = seed === undefined ? null : poissonRate(rate, duration_s, seed)
+  const recorded = recording && recordedTimes(recording, rate, duration_s)
+  const schedule = recorded ?? random ?? constantRate(rate, duration_s)
   const recorder = new Recorder(undefined, slices !== undefined)
   const timeout_ms = timeout_s * 1000
   /** A stack: the last connection used is reused first, so connections that the rate does not need stay idle and cost nothing. */
@@ -113,14 +117,4 @@ export function pace(connections, write, { rate_rps, timeout_s, slices, ...arriv
       settle(value)
     }
   })
-}
-
-/**
- * @typedef {{ seed?: number, recording?: Recording }} Arriving seed: arrivals are random; recording: they are the recorded ones; by
- *   default they are evenly spaced
- * @param {number} rate_rps @param {number} duration_s @param {Arriving} arriving @returns {Schedule}
- */
-function scheduleOf(rate_rps, duration_s, { seed, recording }) {
-  if (recording) return recordedTimes(recording, rate_rps, duration_s)
-  return seed === undefined ? constantRate(rate_rps, duration_s) : poissonRate(rate_rps, duration_s, seed)
 }

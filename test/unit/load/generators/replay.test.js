@@ -25,8 +25,10 @@ function logFile(t) {
   return file
 }
 
+const URL_FLAGS = ['--url', 'http://127.0.0.1:1/']
+
 /** @param {string[]} argv */
-const planOf = (...argv) => sweep.plan(parseCommand(sweep.flags, argv).given, {})
+const planOf = (...argv) => sweep.plan(parseCommand(sweep.flags, [...URL_FLAGS, ...argv]).given, {})
 
 t.test('the plan of a replay: figures of the log, without its content, as a resumed run finds it', async (t) => {
   const file = logFile(t)
@@ -92,9 +94,10 @@ t.test('a replay that makes no sense is refused with one line', async (t) => {
     ],
     [['--speed', '1'], /^--speed: requires --replay$/],
     ...['0', '1001', '1e3', '1,', 'x'].map((speed) => [['--speed', speed], /^--speed: expected numbers above 0/]),
-    [['--replay', path.dirname(file)], /^--replay: expected a file, got .*, which is something else$/],
+    [['--replay', path.dirname(file)], /^--replay: expected a regular file, got .*, which is not one$/],
     [['--replay', '/no/such/file'], /^--replay: expected a file that can be read, got ENOENT/],
   ])
+  t.match(caught(() => sweep.plan({ replay: file }, {})).message, /^--replay: requires --url/)
   for (const [argv, message] of rows) {
     const error = caught(() => planOf(...argv))
     t.type(error, UsageError, argv.join(' '))
@@ -117,7 +120,17 @@ t.test('what is skipped is said in one line', async (t) => {
 
 t.test('a search by replay finds the capacity, as a multiple of the recorded load', async (t) => {
   const file = logFile(t)
-  const argv = ['--replay', file, '--seed', '1', '--no-proof', '--no-confirm', '--out', `${memoryFolder(t)}/replay`]
+  const argv = [
+    ...URL_FLAGS,
+    '--replay',
+    file,
+    '--seed',
+    '1',
+    '--no-proof',
+    '--no-confirm',
+    '--out',
+    `${memoryFolder(t)}/replay`,
+  ]
   const { code, run, records, stdout } = await simulate(sweep, argv, createService({ capacity_rps: 5000 }))
   t.equal(code, 0)
   const { low_rps, high_rps, times_recorded } = run.capacity
