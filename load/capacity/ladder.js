@@ -6,10 +6,14 @@ export const MAX_INVALID = 3
 const MAX_TRIES = 2
 
 /**
- * The next rung to measure; null: done. A rung listed twice is measured twice. Pure.
- * @param {Rung[]} rungs wanted @param {TrialOfRung[]} trials so far
  * @typedef {{ rate_rps: number | null, connections: number }} Rung
  * @typedef {Pick<TrialRecord, 'load' | 'outcome'>} TrialOfRung
+ */
+
+/**
+ * The next rung to measure; null: done. A rung listed twice is measured twice. Pure.
+ * @template {Rung} R
+ * @param {R[]} rungs wanted @param {TrialOfRung[]} trials so far
  */
 export function nextRung(rungs, trials) {
   const invalid = trials.filter((trial) => !isValid(trial))
@@ -22,7 +26,8 @@ const VOTES = 3
 /**
  * A rung to repeat because it failed below one that passed, or passed above one that failed. Null: none, or enough trials already.
  * Pure.
- * @param {Rung[]} rungs of an open loop @param {TrialOfRung[]} trials
+ * @template {Rung} R
+ * @param {R[]} rungs of an open loop @param {TrialOfRung[]} trials
  */
 export function contradictedRung(rungs, trials) {
   const levels = levelsOf(trials)
@@ -55,7 +60,7 @@ function edgesOf(levels) {
   return [Math.min(...rates('fail')), Math.max(...rates('pass'))]
 }
 
-/** The rungs that have no valid trial, in order. @param {Rung[]} rungs @param {TrialOfRung[]} trials */
+/** The rungs that have no valid trial, in order. @template {Rung} R @param {R[]} rungs @param {TrialOfRung[]} trials */
 export function unanswered(rungs, trials) {
   const valid = trials.filter(isValid)
   return rungs.filter((rung, i) => {

@@ -49,7 +49,7 @@ function parsedStrictly(flags, argv, allowPositionals) {
     const { tokens } = parseArgs({ args: argv, options, strict: false, tokens: true })
     const unknown = tokens.find((token) => token.kind === 'option' && !Object.hasOwn(flags, token.name))
     const likely = unknown && 'name' in unknown ? likelyName(unknown.name, Object.keys(flags)) : undefined
-    const [firstSentence] = message.split('. ')
+    const [firstSentence] = message.split(/\.\s/)
     throw new UsageError(`${firstSentence}; ${likely ? `did you mean --${likely}? ` : ''}--help lists what is known`)
   }
 }

@@ -1,7 +1,7 @@
 import { ephemeralPorts } from '../probes/facts.js'
 import { nofileOf } from '../system/machine.js'
 
-/** @import { Plan } from '../report/record.js' */
+/** @import { MixPlan, Plan } from '../report/record.js' */
 
 /** Headroom over the mean from Little's law, since the number of requests in flight varies around it. */
 const SPARE = 1.2
@@ -18,16 +18,19 @@ const DYNAMIC_PORTS = 16_384
  * Number of connections for an open-loop trial: as many as it needs, unless the plan pins the number or this machine cannot
  * open more. By Little's law (L = lambda W), a trial that meets its SLO has at most rate x p99 requests in flight on average. If
  * the SLO is as long as the timeout, any answer counts, however late, and a pinned number is part of the experiment. A target
- * with a connection limit is never offered more: if all are busy, that is the target's limit.
- * @param {Pick<Plan, 'connections' | 'connections_max' | 'target_connections_max' | 'slo' | 'timeout_s'>} plan
+ * with a connection limit is never offered more: if all are busy, that is the target's limit. A replay needs as many as in its
+ * busiest second.
+ * @param {Pick<Plan, 'connections' | 'connections_max' | 'target_connections_max' | 'slo' | 'timeout_s'> & { mix?: Pick<MixPlan, 'replay'> }} plan
  * @param {number} rate_rps
  */
 export function connectionsFor(plan, rate_rps) {
   const { connections_max, target_connections_max = Number.POSITIVE_INFINITY, timeout_s } = plan
   const [pinned] = plan.connections
   const { p99_ms } = plan.slo
+  const { peak_rps, mean_rps } = plan.mix?.replay ?? { peak_rps: 1, mean_rps: 1 }
+  const busiest_rps = rate_rps * Math.max(1, peak_rps / mean_rps)
   if (!connections_max && p99_ms >= timeout_s * 1000) return { connections: pinned }
-  const connections_needed = Math.min(target_connections_max, Math.ceil((SPARE * rate_rps * p99_ms) / 1000))
+  const connections_needed = Math.min(target_connections_max, Math.ceil((SPARE * busiest_rps * p99_ms) / 1000))
   if (!connections_max) return { connections: pinned, connections_needed }
   const connections = Math.min(connections_max, target_connections_max, Math.max(LEAST, connections_needed))
   return { connections, connections_needed }

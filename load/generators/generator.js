@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events'
 import { setTimeout } from 'node:timers/promises'
-import { RemoteError } from '../command/errors.js'
+import { RemoteError, UsageError } from '../command/errors.js'
 import { DRIVERS } from './drivers/index.js'
 
 /** @import { Session } from './drivers/index.js' */
@@ -46,7 +46,7 @@ process.on('message', async (/** @type {any} */ message) => {
     say({ result: await commands[message.command](message) })
   } catch (error) {
     const { message: words, stack } = /** @type {Error} */ (error)
-    say({ failed: error instanceof RemoteError ? words : stack })
+    say({ failed: error instanceof RemoteError || error instanceof UsageError ? words : stack })
   }
 })
 

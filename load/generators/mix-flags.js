@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto'
-import { readFileSync, statSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { keptHeader, WITHHELD } from '../command/credentials.js'
 import { UsageError } from '../command/errors.js'
 import { header } from '../command/flags.js'
@@ -7,10 +7,12 @@ import { REFERENCES, resolveText } from '../command/references.js'
 import { columnsFor } from './data-file.js'
 import { JSON_TYPE } from './mix.js'
 import { FRAMING, isMethod, KNOWN_METHOD, readable, readMixFile } from './mix-file.js'
+import { replayMix } from './replay.js'
+import { sourceOf } from './source.js'
 
 /**
  * @import { Flag } from '../command/flags.js'
- * @import { MixPlan, Source } from '../report/record.js'
+ * @import { MixPlan } from '../report/record.js'
  */
 
 const SEEDS = 2 ** 32
@@ -47,7 +49,7 @@ export const MIX_FLAGS = {
   without: { value: 'NAME', about: 'leave out this entry of the mix; may be given more than once', multiple: true },
 }
 
-/** @param {Record<string, any>} flags parsed by MIX_FLAGS, plus seed @returns {MixPlan} @throws {UsageError} */
+/** @param {Record<string, any>} flags parsed by MIX_FLAGS, plus seed and replay @returns {MixPlan} @throws {UsageError} */
 export function mixOf(flags) {
   const { mix, without, data, method = 'POST', body, seed = randomInt(SEEDS) } = flags
   const headers = (flags.header ?? []).flat()
@@ -71,19 +73,11 @@ export function mixOf(flags) {
   }
   if (data !== undefined) throw new UsageError('--data: requires --mix')
   if (without) throw new UsageError('--without: requires --mix')
+  if (flags.replay) return replayMix(flags.replay, headers, seed)
   if (body !== undefined) return { ...common, ...bodyFrom(body) }
   const isBodiless = method === 'GET' || method === 'HEAD'
   if (isBodiless) return { ...common, name: method.toLowerCase(), headers, body_base64: '' }
   return { ...common, name: 'create-user', body_base64: null }
-}
-
-/**
- * Identifies a file for the check on --resume. Stores none of its content: even a digest would let a short secret be guessed.
- * @param {Source['flag']} flag @param {string} file @returns {Source}
- */
-export function sourceOf(flag, file) {
-  const { size, mtime } = readable(flag, () => statSync(file))
-  return { flag, file, bytes: size, modified_at: mtime.toISOString() }
 }
 
 /** The content of a file in base64. @param {string} file @throws {UsageError} */

@@ -1,4 +1,5 @@
 import { randomAt } from '../system/random.js'
+import { replayed } from './replay.js'
 import { TakenValues } from './taken.js'
 import { drawsOf, fillTemplate, namesIn, parseTemplate } from './template.js'
 
@@ -30,6 +31,7 @@ const BLANK = '{}'
  */
 export function createMix(plan, trial) {
   if (plan.entries) return followed(programOf(plan, trial, ''))
+  if (plan.replay) return replayed(plan)
   const { name, method, headers, body_base64 } = plan
   const fixed = body_base64 === null ? null : Buffer.from(body_base64, 'base64')
   const userAt = usersOf(plan, trial)

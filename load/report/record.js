@@ -46,7 +46,7 @@
  *   throughput with respect to the suspect's speed, with its 95 % interval; null: too few pairs; factor: by which it was enlarged instead;
  *   undosed: nothing was slowed, to test the method
  * @typedef {{ p99_ms: number, success_ratio: number }} Slo
- * @typedef {'even' | 'poisson'} Arrivals evenly spaced, or at random times
+ * @typedef {'even' | 'poisson' | 'recorded'} Arrivals evenly spaced, at random times, or in the rhythm of a log
  * @typedef {{ verdict: 'pass' | 'fail' | 'invalid', because: string, blame?: 'rows' | 'generator' | 'noise' | 'unknown' }} Outcome
  *   blame: what made it invalid
  * @typedef {{ resource: string, evidence: string[], runner_up: string | null, runner_up_evidence: string[], confirmed: boolean | null,
@@ -111,9 +111,10 @@
  *   load_hosts?: { host: string, system: string, cores: number }[],
  *   versions: { node: string, redline_commit: string | null, [program: string]: string | null },
  *   database: ({ kind: string, schema: string } & Durability) | null, slo: Slo, pinning: string, warnings: string[],
- *   not_applied: NotAppliedCell[], problem: string | null, answer?: 'interval' | 'at-least' | 'none' | null, capacity?: Capacity | null, limit?: Limit | null, elasticities?: Elasticity[] }} Run run.json;
+ *   not_applied: NotAppliedCell[], problem: string | null, answer?: 'interval' | 'at-least' | 'none' | null, capacity?: Capacity | null, replay?: Replay, limit?: Limit | null, elasticities?: Elasticity[] }} Run run.json;
  *   target_machine: where the target ran, if not here; database: null: it is not ours to look at; pinning: which core did what;
- *   problem: why there is no trustworthy answer; answer: to the question for the capacity; null: it was not asked
+ *   problem: why there is no trustworthy answer; answer: to the question for the capacity; null: it was not asked; replay: the log
+ *   that was replayed
  * @typedef {{ cpu_model: string, cores: number, memory_bytes: number, kernel: string }} Machine
  * @typedef {object} Capacity
  * @property {number | null} low_rps null: the lowest rate that was tried failed
@@ -122,6 +123,8 @@
  * @property {number | null} confidence share of such intervals that hold the capacity; null: of a ladder, whose share nobody knows
  * @property {Slo} [slo]
  * @property {string} [bounded_by] what kept the generator or the machine from offering more than low_rps, where that was the bound
+ * @property {{ low: number | null, high: number | null }} [times_recorded] low_rps and high_rps as multiples of the mean rate of the log
+ *   that was replayed, to three digits
  * @typedef {{ cell: any, because: string }} NotAppliedCell
  * @typedef {{ load_hosts?: string[], ssh_config?: string | null, local_addresses?: string[] }} AskedOrigin where the load comes from, by default
  *   this machine; ssh_config: on the way to the hosts; local_addresses: of this machine, which connections come from in turn
@@ -160,11 +163,18 @@
  * @property {string} name
  * @property {number} seed
  * @property {Entry[]} [entries] requests to choose from, instead of the one above
- * @property {Source} [source] file that the body or the entries come from
+ * @property {Replay} [replay] requests of an access log, instead of the one above
+ * @property {Source} [source] file that the body, the entries or the replayed requests come from
  * @property {Record<string, string[]>} [data] columns that the entries name, of equal length
  * @property {Source} [data_source] file that they come from
  * @typedef {[name: string, value: string]} Header
- * @typedef {{ flag: 'body' | 'mix' | 'data', file: string, bytes: number, modified_at: string | null }} Source file: or (withheld), for a body on the command line
+ * @typedef {{ flag: 'body' | 'mix' | 'data' | 'replay', file: string, bytes: number, modified_at: string | null }} Source file: or (withheld), for a body on the command line
+ * @typedef {{ file: string, requests: number, span_s: number, mean_rps: number, peak_rps: number, methods: string[], skipped: Skipped }} Replay what
+ *   is known of a log, without its content; requests: GET and HEAD, as are all its figures; span_s: from the first arrival to the
+ *   last, and one mean gap more; mean_rps: requests / span_s; peak_rps: in the busiest second
+ * @typedef {{ lines: number, not_understood: number, first_line: number | null, methods: number, paths: number }} Skipped lines: of the
+ *   log that are not empty; first_line: the first that was not understood; methods: requests other than GET and HEAD; paths: requests
+ *   for something that cannot be sent as a path
  * @typedef {{ name: string, method: string, path: string, body: string, weight: number, headers?: Record<string, string>,
  *   take?: Record<string, string> }} Entry path, body, headers: templates, see template.js; body: empty for none; weight: its share of
  *   the requests is this share of all weights; take: JSON Pointers into its response by the name under which their values are kept

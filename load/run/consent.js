@@ -1,12 +1,13 @@
 import { keptUrl } from '../command/credentials.js'
 import { UsageError } from '../command/errors.js'
 import { createMix } from '../generators/mix.js'
+import { playTime_s } from '../generators/replay.js'
 import { count } from '../report/format.js'
 import { isThisMachine } from '../system/addresses.js'
 
 /**
  * @import { Ask } from '../command/ask.js'
- * @import { MixPlan, Step } from '../report/record.js'
+ * @import { MixPlan, Replay, Step } from '../report/record.js'
  */
 
 /**
@@ -25,7 +26,7 @@ export async function seekConsent({ url, shown_url, sides = {}, mix, rates_rps }
   if (!mix || !first) return
   const names = targets.map(({ shown }) => shown).join(' and ')
   note(
-    `To ${names} it will send ${requestText(mix)}: ${amountText(first, rates_rps)}. The service is pushed until it breaks, and nothing that the requests store or change there is cleaned up.`,
+    `To ${names} it will send ${requestText(mix)}: ${amountText(first, rates_rps, mix.replay)}. The service is pushed until it breaks, and nothing that the requests store or change there is cleaned up.`,
   )
   const isHere = await Promise.all(targets.map(({ url }) => isThisMachine(url)))
   const others = targets.filter((_, i) => !isHere[i]).map(({ url }) => new URL(url).hostname)
@@ -37,7 +38,10 @@ export async function seekConsent({ url, shown_url, sides = {}, mix, rates_rps }
 
 /** The first request, without what may be a secret. @param {MixPlan} mix */
 function requestText(mix) {
-  const { entries, source, body_base64, method } = mix
+  const { entries, source, body_base64, method, replay } = mix
+  if (replay) {
+    return `the ${count(replay.requests)} requests of ${replay.file} (${replay.methods.join(' and ')}) in their order and rhythm`
+  }
   const { method: first, path, body } = createMix(mix, 1)(0)
   if (entries)
     return `the requests of ${source?.file} by weight (${entries.length}), such as ${first} ${keptUrl(String(path))}`
@@ -48,11 +52,12 @@ function requestText(mix) {
     : `${method} requests with the same ${count(bytes)} bytes as body`
 }
 
-/** @param {Pick<Step, 'load' | 'left_s'>} first @param {number[] | null} [rates_rps] */
-function amountText({ load, left_s }, rates_rps) {
+/** @param {Pick<Step, 'load' | 'left_s'>} first @param {number[] | null} [rates_rps] @param {Replay} [replay] */
+function amountText({ load, left_s }, rates_rps, replay) {
   const { warmup_s, duration_s } = load
   const seconds = count(Math.ceil(left_s))
   if (!rates_rps) return `as many as it can take, and more, for about ${seconds} s (${count(1000 * left_s)} at 1,000/s)`
-  const total = rates_rps.reduce((sum, rate_rps) => sum + rate_rps * (warmup_s + duration_s), 0)
-  return `about ${count(total)} within ${seconds} s`
+  const length_s = (/** @type {number} */ rate_rps) => (replay ? playTime_s(replay, rate_rps) : duration_s)
+  const total = rates_rps.reduce((sum, rate_rps) => sum + rate_rps * (warmup_s + length_s(rate_rps)), 0)
+  return `about ${count(Math.round(total))} within ${seconds} s`
 }

@@ -67,7 +67,8 @@ function notesOf({ interrupted, warnings = [], not_applied = [] }, isResumable) 
 function methodOf(run, records) {
   const { plan, pinning, target_machine: there } = run
   const lengths = [...new Set(records.map(({ load }) => load.duration_s))].sort((a, b) => a - b)
-  const times = lengths.length > 1 ? `${lengths[0]} to ${lengths.at(-1)}` : (lengths[0] ?? plan.duration_s)
+  const [least_s, most_s] = [lengths[0] ?? plan.duration_s, lengths.at(-1)].map(Number).map(count)
+  const times = lengths.length > 1 ? `${least_s} to ${most_s}` : least_s
   const warmup_s = Math.min(...records.map(({ load }) => load.warmup_s))
   const warmup = warmup_s > 0 && Number.isFinite(warmup_s) ? ` after ${warmup_s} s of warm-up or more` : ''
   const late_ms = records.flatMap(({ probes }) => probes.generator?.lateness_ms?.p99 ?? [])
@@ -103,6 +104,8 @@ function rowsText(records) {
   return ' The table is emptied before each trial, and the stored rows are counted after it: every 201 is a row, or the trial is invalid.'
 }
 
+const SPACING = { even: 'evenly spaced', poisson: 'at random times (Poisson)', recorded: 'in the rhythm of the log' }
+
 /** @param {TrialRecord[]} records */
 function loopLines(records) {
   const loops = [...new Set(records.map(({ load }) => `${load.loop} ${load.driver}`))]
@@ -111,7 +114,7 @@ function loopLines(records) {
     const [{ loop, driver, fresh_connections, arrivals }] = own
     const connections = `${driver}, ${connectionsText(own)}`
     return loop === 'open'
-      ? `Open loop (${connections}${fresh_connections ? ', a new one for each request' : ''}): requests leave on a schedule, ${arrivals === 'poisson' ? 'at random times (Poisson)' : 'evenly spaced'}; latency counts from the intended send time.`
+      ? `Open loop (${connections}${fresh_connections ? ', a new one for each request' : ''}): requests leave on a schedule, ${SPACING[arrivals ?? 'even']}; latency counts from the intended send time.`
       : `Closed loop (${connections}): each connection sends its next request when its response arrives.`
   })
 }

@@ -1,11 +1,11 @@
 import { keptUrl, keptValue, WITHHELD } from '../command/credentials.js'
-import { UsageError } from '../command/errors.js'
 import { exposedFiles, resolveText, resolveUrl } from '../command/references.js'
 import { columnsFor } from '../generators/data-file.js'
 import { readMixFile } from '../generators/mix-file.js'
-import { bodyOf, sourceOf } from '../generators/mix-flags.js'
+import { bodyOf } from '../generators/mix-flags.js'
+import { refuseChanged } from '../generators/source.js'
 
-/** @import { Entry, Header, MixPlan, Source } from '../report/record.js' */
+/** @import { Entry, Header, MixPlan } from '../report/record.js' */
 
 /**
  * A plan as run.json keeps it: without values of headers and queries, and without bodies. References to secrets stay, so that
@@ -15,7 +15,7 @@ import { bodyOf, sourceOf } from '../generators/mix-flags.js'
  * @returns {P}
  */
 export function keptPlan(plan) {
-  const { source, entries } = plan.mix ?? {}
+  const { source, entries, replay } = plan.mix ?? {}
   const kept = changed(plan, {
     url: (_, url) => ({ url: keptUrl(url) }),
     header: keptValue,
@@ -24,7 +24,7 @@ export function keptPlan(plan) {
       path: keptUrl(path),
       body_bytes: Buffer.byteLength(body),
     }),
-    body: { ...(source && !entries && { body_base64: undefined }), data: undefined },
+    body: { ...(source && !entries && !replay && { body_base64: undefined }), data: undefined },
   })
   return JSON.parse(JSON.stringify({ ...kept, ...(kept.start && { start: WITHHELD }) }))
 }
@@ -42,10 +42,10 @@ export function lacksCredentials(plan) {
  * @throws {UsageError} if a secret or a file is missing, or a file has changed since the run began
  */
 export function livePlan(plan) {
-  const { source, entries, body_base64, data_source } = plan.mix ?? {}
+  const { source, entries, body_base64, data_source, replay } = plan.mix ?? {}
   const lacksBody = source && !entries && body_base64 === undefined
   const lacksBodies = source && entries?.some(({ body }) => body === undefined)
-  if (lacksBody || lacksBodies) refuseChanged(source)
+  if (source && (lacksBody || lacksBodies || replay)) refuseChanged(source)
   const read = lacksBodies ? readMixFile(source.file) : null
   const found = read && new Map(read.map((entry) => [entry.name, entry]))
   if (read && data_source) refuseChanged(data_source)
@@ -90,13 +90,4 @@ export function secretWarnings(plan) {
   const urls = [url, metrics_url, ...Object.values(sides).map((side) => side.url)].filter(Boolean)
   const values = mix?.headers.map((/** @type {Header} */ [, value]) => value) ?? []
   return [...new Set([...urls, ...values].flatMap(exposedFiles))]
-}
-
-/** @param {Source} source */
-function refuseChanged(source) {
-  const { file, bytes, modified_at } = sourceOf(source.flag, source.file)
-  if (bytes === source.bytes && modified_at === source.modified_at) return
-  throw new UsageError(
-    `--resume: expected ${file} as the run began (${source.bytes} bytes of ${source.modified_at}), got ${bytes} bytes of ${modified_at}: restore it, or begin a new run`,
-  )
 }

@@ -8,13 +8,15 @@ import { DRIVERS } from '../generators/drivers/index.js'
 import { HOSTS_FLAGS, originOf } from '../generators/hosts/flags.js'
 import { createUserMix } from '../generators/mix.js'
 import { MIX_FLAGS, mixOf } from '../generators/mix-flags.js'
+import { playTime_s, REPLAY_FLAGS } from '../generators/replay.js'
 import { familyOf, nameOf } from '../probes/process.js'
+import { count } from '../report/format.js'
 import { sshPlanOf } from '../system/ssh/plan.js'
 
 /**
  * @import { Flag } from '../command/flags.js'
  * @import { Driver } from '../generators/drivers/index.js'
- * @import { Plan } from '../report/record.js'
+ * @import { MixPlan, Plan } from '../report/record.js'
  */
 
 /** connections: in a closed loop. */
@@ -28,13 +30,19 @@ const QUICK_PRECISION_RATIO = 0.08
 const SLO_TIMES = 3
 /** Some drivers, such as vegeta, return their results at the end, and these are read into memory. */
 const MAX_REQUESTS = 100_000_000
+const MAX_RATE_RPS = 1_000_000
+const MAX_TRIAL_S = 24 * 3600
+/** Digits of a rate that follows from a log and a speed. */
+const RATE_DIGITS = 4
+/** Flags that contradict --replay. */
+const NOT_REPLAYED = ['mix', 'body', 'method', 'rates', 'arrivals']
 
 /** Flags for the load, its target and the SLO. @satisfies {Record<string, Flag>} */
 export const PLAN_FLAGS = {
   rates: {
     value: 'A,B,C',
     about: 'offered rates in requests/s (default: the capacity is searched for)',
-    ...wholeNumbers(1, 1_000_000),
+    ...wholeNumbers(1, MAX_RATE_RPS),
   },
   driver: {
     value: 'NAME',
@@ -101,6 +109,7 @@ export const PLAN_FLAGS = {
   'metrics-url': urlFlag('metrics-url', "what that service tells of itself, in Prometheus' text format"),
   ...HOSTS_FLAGS,
   ...MIX_FLAGS,
+  ...REPLAY_FLAGS,
   seed: seedFlag('the same seed sends the same requests (default: random)'),
 }
 
@@ -114,12 +123,13 @@ export function planOf(flags, settings = {}) {
   const driver = DRIVERS[flags.driver ?? 'paced']
   const isBounded = driver.loop === 'closed' || flags.connections
   const connections = isBounded ? (flags.connections ?? [DEFAULTS.connections]) : []
-  const searches = driver.loop === 'open' && !flags.rates
+  const searches = driver.loop === 'open' && !flags.rates && !flags.speed
   const times = searches ? SEARCH : LADDER
   const p99_ms = flags['slo-p99'] ?? DEFAULTS.slo_p99_ms
   const least_ms = driver.loop === 'open' ? SLO_TIMES * p99_ms : 0
   const duration_s = (flags.duration ?? Math.max(times.duration_ms, least_ms)) / 1000
   refuseMisfits(driver, flags, connections, duration_s)
+  const mix = mixOf(flags)
   const urls = [url ?? ssh ?? null]
   const target_connections_max = Number(settings.MAX_CONNECTIONS ?? SETTINGS.MAX_CONNECTIONS.default)
   const origin = originOf(flags, { drivers: [driver.name], connections: Math.min(...connections), urls })
@@ -129,13 +139,14 @@ export function planOf(flags, settings = {}) {
     ...(flags.start && { start: flags.start }),
     ssh: sshPlan,
     driver: driver.name,
-    rates_rps: flags.rates ?? null,
+    rates_rps: flags.speed ? ratesOf(mix, flags.speed) : (flags.rates ?? null),
     connections,
     ...(!isBounded && { connections_max: mostConnections(origin) }),
     ...(!isBounded && url === null && { target_connections_max }),
     fresh_connections: flags['no-keep-alive'] === true,
     unbounded: flags.unbounded === true,
     ...(flags.arrivals && { arrivals: flags.arrivals }),
+    ...(mix.replay && { arrivals: /** @type {const} */ ('recorded') }),
     searches,
     ...(searches && flags.quick && { precision_ratio: QUICK_PRECISION_RATIO }),
     ...(searches && !flags['no-proof'] && !flags.quick && { proves: true }),
@@ -143,7 +154,7 @@ export function planOf(flags, settings = {}) {
     ...(flags.pid && { pids: flags.pid }),
     confirms: searches && flags['no-confirm'] !== true && !flags.quick,
     ...(flags.sustained && { sustained_s: flags.sustained / 1000 }),
-    mix: mixOf(flags),
+    mix,
     slo: { p99_ms, success_ratio: (flags['slo-success'] ?? DEFAULTS.slo_success_percent) / 100 },
     warmup_s: (flags.warmup ?? times.warmup_ms) / 1000,
     duration_s,
@@ -157,6 +168,7 @@ function refuseMisfits({ name, loop }, flags, connections, duration_s) {
   const requests = (flags.rates ?? []).map((/** @type {number} */ rate_rps) => rate_rps * duration_s)
   const [least, most] = [Math.min(...requests), Math.max(...requests)]
   const isClosed = loop === 'closed'
+  const other = NOT_REPLAYED.find((flag) => flags[flag] !== undefined)
   /** Messages, and whether they apply. */
   const misfits = {
     [`--rates: expected an open-loop driver (paced or vegeta), got ${name}, which takes --connections`]:
@@ -165,8 +177,13 @@ function refuseMisfits({ name, loop }, flags, connections, duration_s) {
       !isClosed && connections.length > 1,
     [`--unbounded: expected --driver vegeta, got ${name}, whose connections are a fixed set`]:
       flags.unbounded && name !== 'vegeta',
-    '--sustained: expected a search for the capacity, without --rates and in an open loop':
-      flags.sustained && (flags.rates || isClosed),
+    '--sustained: expected a search for the capacity, without --rates and --speed and in an open loop':
+      flags.sustained && (flags.rates || flags.speed || isClosed),
+    '--speed: requires --replay': flags.speed && !flags.replay,
+    '--duration: cannot be combined with --speed, which plays the whole log': flags.speed && flags.duration,
+    [`--${other}: cannot be combined with --replay, which sends what the log holds`]: flags.replay && other,
+    [`--replay: expected --driver paced, got ${name}`]: flags.replay && name !== 'paced',
+    '--replay: requires --url; the local API does nothing but store users': flags.replay && !flags.url,
     [`--arrivals: expected --driver paced, got ${name}, which sends evenly or as answers come`]:
       flags.arrivals === 'poisson' && name !== 'paced',
     '--quick: expected a search for the capacity, without --rates and in an open loop':
@@ -180,6 +197,18 @@ function refuseMisfits({ name, loop }, flags, connections, duration_s) {
   }
   const [misfit] = Object.entries(misfits).filter(([, isMisfit]) => isMisfit)
   if (misfit) throw new UsageError(misfit[0])
+}
+
+/** The rates at which a log plays at these multiples of its own speed. @param {MixPlan} mix @param {number[]} speeds @throws {UsageError} */
+function ratesOf({ replay }, speeds) {
+  if (!replay) return null
+  return speeds.map((speed) => {
+    const rate_rps = Number((speed * replay.mean_rps).toPrecision(RATE_DIGITS))
+    const length_s = playTime_s(replay, rate_rps)
+    if (rate_rps <= MAX_RATE_RPS && length_s <= MAX_TRIAL_S) return rate_rps
+    const most = `at most ${MAX_RATE_RPS} requests/s and ${MAX_TRIAL_S / 3600} h`
+    throw new UsageError(`--speed ${speed}: expected ${most}, got ${count(rate_rps)}/s for ${count(length_s / 3600)} h`)
+  })
 }
 
 /** @param {string} text */

@@ -85,7 +85,7 @@ export async function main(verbs, command, shell = {}) {
 
 /** A URL alone is asked for by GET, which changes nothing there. @param {string[]} command a URL, and flags of a sweep */
 function sweepOf(command) {
-  const isTold = command.some((word) => /^--(method|body|mix)(=|$)/.test(word))
+  const isTold = command.some((word) => /^--(method|body|mix|replay)(=|$)/.test(word))
   return ['sweep', '--url', ...command, ...(isTold ? [] : ['--method', 'GET'])]
 }
 

@@ -1,5 +1,6 @@
 import { randomAt } from '../../system/random.js'
 import { createMix } from '../mix.js'
+import { recordingOf } from '../replay.js'
 import { Connection } from './connection.js'
 import { takeFrom } from './errors.js'
 import { headsOf } from './head.js'
@@ -25,6 +26,7 @@ export const paced = {
   async open(load) {
     const { mix, url, fresh_connections, local_addresses: addresses = [undefined] } = load
     const request = createMix(mix, load.trial)
+    const recording = load.arrivals === 'recorded' ? recordingOf(mix) : undefined
     const head = headsOf(url, fresh_connections)
     const { protocol, hostname, port } = new URL(url)
     const secure = protocol === 'https:'
@@ -37,7 +39,8 @@ export const paced = {
     let requests = 0
     return {
       async run(phase) {
-        const offset = requests
+        // Each phase plays the log from its start.
+        const offset = recording ? 0 : requests
         const write = (/** @type {Connection} */ connection, /** @type {number} */ i, /** @type {Done} */ done) => {
           const next = request(offset + i)
           const answered = next.take
@@ -53,7 +56,7 @@ export const paced = {
         // Each phase has its own arrival times.
         const seed =
           load.arrivals === 'poisson' ? Math.floor(randomAt(mix.seed + load.trial, requests) * 2 ** 32) : undefined
-        const traffic = await pace(connections, write, { ...load, seed, entries: mix.entries }, phase)
+        const traffic = await pace(connections, write, { ...load, seed, recording, entries: mix.entries }, phase)
         requests += traffic.planned
         return traffic
       },

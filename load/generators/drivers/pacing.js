@@ -1,11 +1,12 @@
 import { UNSENT } from './errors.js'
 import { Recorder } from './recorder.js'
-import { constantRate, poissonRate } from './schedule.js'
+import { constantRate, poissonRate, recordedTimes } from './schedule.js'
 
 /**
  * @import { Connection, Done } from './connection.js'
  * @import { Load, Phase } from './index.js'
  * @import { Traffic } from '../../report/record.js'
+ * @import { Recording } from '../access-log.js'
  */
 
 /** Node's timers have a resolution of 1 ms. Answers also call pump, so at high rates pacing is finer. */
@@ -22,15 +23,24 @@ const REAL_CLOCK = { now: () => performance.now(), setInterval, clearInterval }
  * Runs one phase until every request is answered, has failed or has timed out.
  * @template {Pick<Connection, 'expire'>} C
  * @param {C[]} connections @param {(connection: C, i: number, done: Done) => string | void} write sends request i, and returns the name of its entry
- * @param {Pick<Load, 'rate_rps' | 'timeout_s' | 'slices'> & { seed?: number, entries?: { name: string }[] }} load seed: if present, arrival times
- *   are random; entries: of a mix
+ * @param {Pick<Load, 'rate_rps' | 'timeout_s' | 'slices'> & { seed?: number, recording?: Recording, entries?: { name: string }[] }} load seed:
+ *   arrivals are random; recording: they are the recorded ones; entries: of a mix
  * @param {Phase} phase
  * @param {{ now: () => number } & Pick<typeof globalThis, 'setInterval' | 'clearInterval'>} [clock] in ms @returns {Promise<Traffic>}
  */
-export function pace(connections, write, { rate_rps, timeout_s, slices, seed, entries }, phase, clock = REAL_CLOCK) {
+export function pace(
+  connections,
+  write,
+  { rate_rps, timeout_s, slices, entries, ...arrivals },
+  phase,
+  clock = REAL_CLOCK,
+) {
   const { duration_s, signal, onCounts, onEnd, enough } = phase
   const rate = /** @type {number} */ (rate_rps)
-  const schedule = seed === undefined ? constantRate(rate, duration_s) : poissonRate(rate, duration_s, seed)
+  const { seed, recording } = arrivals
+  const random = seed === undefined ? null : poissonRate(rate, duration_s, seed)
+  const recorded = recording && recordedTimes(recording, rate, duration_s)
+  const schedule = recorded ?? random ?? constantRate(rate, duration_s)
   const recorder = new Recorder(entries, slices !== undefined)
   const timeout_ms = timeout_s * 1000
   /** A stack: the last connection used is reused first, so connections that the rate does not need stay idle and cost nothing. */

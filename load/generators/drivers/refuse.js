@@ -3,8 +3,8 @@ import { UsageError } from '../../command/errors.js'
 
 /**
  * @import { Entry } from '../../report/record.js'
- * @typedef {{ url: string, method: string, entries?: Pick<Entry, 'method' | 'take' | 'headers'>[] }} Asked what a driver is
- *   to send
+ * @typedef {{ url: string, method: string, entries?: Pick<Entry, 'method' | 'take' | 'headers'>[], replay?: { methods: string[] } }} Asked
+ *   what a driver is to send
  */
 
 /** Refuses a program that is not installed. @param {string} name @param {string} install the command that installs it @throws {UsageError} */
@@ -39,6 +39,6 @@ export function refuseHttpsAndHead(driver, asked) {
 }
 
 /** Whether any request of the load has this method. @param {Asked} asked @param {string} name */
-export function sends({ method, entries = [{ method }] }, name) {
-  return entries.some((entry) => entry.method === name)
+export function sends({ method, entries = [{ method }], replay }, name) {
+  return replay ? replay.methods.includes(name) : entries.some((entry) => entry.method === name)
 }

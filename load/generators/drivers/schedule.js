@@ -54,17 +54,36 @@ export function poissonRate(rate_rps, duration_s, seed) {
       const block = Math.floor(elapsed_ms / block_ms)
       if (block < 0) return 0
       if (block * BLOCK >= total) return total
-      return block * BLOCK + countUpTo(timesOf(block), elapsed_ms)
+      const times = timesOf(block)
+      return block * BLOCK + countUpTo((i) => times[i], times.length, elapsed_ms)
     },
   }
 }
 
-/** Counts the sorted times at or before a given time, by binary search. @param {Float64Array} times @param {number} time_ms */
-function countUpTo(times, time_ms) {
-  let [from, to] = [0, times.length]
+/**
+ * Recorded arrivals, repeated as often as needed. The arrivals of the phase are scaled together, so that it has the rate asked for while
+ * bursts and pauses keep their proportions; the arrival after its last one would be due at its end. Pure.
+ * @param {{ times_s: Float64Array, span_s: number }} recording times_s: rising from 0; span_s: above them all, after which it repeats
+ * @param {number} rate_rps @param {number} duration_s @returns {Schedule}
+ */
+export function recordedTimes({ times_s, span_s }, rate_rps, duration_s) {
+  const total = requestsIn(rate_rps, duration_s)
+  const at_s = (/** @type {number} */ i) => {
+    return Math.floor(i / times_s.length) * span_s + times_s[i % times_s.length]
+  }
+  const end_s = at_s(total)
+  // All of them may have come at one instant.
+  const scale = end_s > 0 ? (1000 * duration_s) / end_s : 0
+  const dueAt_ms = (/** @type {number} */ i) => at_s(i) * scale
+  return { total, dueAt_ms, dueBy: (elapsed_ms) => countUpTo(dueAt_ms, total, elapsed_ms) }
+}
+
+/** Counts the times, which rise, at or before a given time, by binary search. @param {(i: number) => number} timeAt @param {number} count @param {number} time_ms */
+function countUpTo(timeAt, count, time_ms) {
+  let [from, to] = [0, count]
   while (from < to) {
     const middle = (from + to) >> 1
-    if (times[middle] <= time_ms) from = middle + 1
+    if (timeAt(middle) <= time_ms) from = middle + 1
     else to = middle
   }
   return from

@@ -1,7 +1,7 @@
 import { isValid } from '../../capacity/ladder.js'
 import { speedOf } from '../../capacity/of-records.js'
 import { limitsThroughput } from '../../capacity/proving.js'
-import { count, ratesText, wholePercent } from '../../report/format.js'
+import { count, decimal, figure, ratesText, wholePercent } from '../../report/format.js'
 import { sharedCore } from '../../verdict/ledger.js'
 import { median } from '../../verdict/ranks.js'
 import { RESOURCES } from '../../verdict/resources.js'
@@ -9,15 +9,15 @@ import { RESOURCES } from '../../verdict/resources.js'
 /**
  * @import { Item } from '../../report/blocks.js'
  * @import { SweepFindings } from './sweep.js'
- * @import { TrialRecord } from '../../report/record.js'
+ * @import { Capacity, Plan, TrialRecord } from '../../report/record.js'
  */
 
 /** Within this share of the capacity, requests cost about the same at all rates. */
 const NEAR = 0.15
 
 /** The answer in a sentence or two. @param {SweepFindings} findings */
-export function sweepSentence({ capacity, limit, records }) {
-  return `${capacity ? `Capacity: ${ratesText(capacity)}` : unjudged(records)}.${limit ? ` Limit: ${limit.resource}, ${RESOURCES[limit.resource]?.[0] ?? 'unknown'}.` : ''}`
+export function sweepSentence({ capacity, limit, records, plan }) {
+  return `${capacity ? `Capacity: ${ratesText(capacity)}${timesText(capacity, plan)}` : unjudged(records)}.${limit ? ` Limit: ${limit.resource}, ${RESOURCES[limit.resource]?.[0] ?? 'unknown'}.` : ''}`
 }
 
 /** What was found, with what supports it. @param {SweepFindings} findings @returns {Item[]} */
@@ -40,12 +40,21 @@ function capacityText({ capacity, plan, records }) {
   const load_s = Math.round(records.reduce((sum, { load }) => sum + load.warmup_s + load.duration_s, 0))
   const sure = confidence === null ? '' : `, confidence ${confidence.toFixed(2)}`
   const basis = `(${share} a success, p99 <= ${slo.p99_ms} ms; ${trials} ${trials === 1 ? 'trial' : 'trials'}, ${load_s} s of load${sure})`
-  const rates = `Capacity: ${ratesText(capacity)}`
+  const rates = `Capacity: ${ratesText(capacity)}${timesText(capacity, plan)}`
   if (low_rps === null) return `${rates}, the lowest rate tried ${basis}.`
   if (bounded_by) return `${rates}: more than that could not be offered, since ${bounded_by} ${basis}.`
   if (high_rps === null) return `${rates}; no valid trial failed ${basis}.`
   const width = ((high_rps - low_rps) / (high_rps + low_rps)) * 100
   return `${rates}, +-${width.toFixed(1)} % ${basis}.`
+}
+
+/** The capacity as a multiple of the load in the log that was replayed. @param {Capacity} capacity @param {Plan} plan */
+function timesText({ times_recorded }, { mix }) {
+  if (!times_recorded || !mix.replay) return ''
+  const { mean_rps, peak_rps } = mix.replay
+  const [low, high] = [times_recorded.low, times_recorded.high].map((times) => times && decimal(times, 6, 0))
+  const times = low === null ? `below ${high}` : high === null ? `at least ${low}` : `${low} to ${high}`
+  return `, ${times} times the recorded load (mean ${figure(mean_rps)}/s, busiest second ${count(peak_rps)}/s)`
 }
 
 /** @param {TrialRecord[]} records */

@@ -2,6 +2,7 @@ import { answerOf, nextStep as nextSearchStep, plateauDriver } from '../../capac
 import { capacityOf, contradictedRung, nextRung, unanswered } from '../../capacity/ladder.js'
 import { connectionsFor } from '../../generators/connections.js'
 import { DRIVERS } from '../../generators/drivers/index.js'
+import { playTime_s, skippedText } from '../../generators/replay.js'
 import { answer, drawn, list } from '../../report/blocks.js'
 import { proofBlocks } from '../../report/proof.js'
 import { shortTrialTable } from '../../report/trials.js'
@@ -15,8 +16,9 @@ import { sweepPictures } from './pictures.js'
 import { proofItems } from './proof.js'
 
 /**
+ * @import { Rung } from '../../capacity/ladder.js'
  * @import { Experiment } from '../../run/experiment.js'
- * @import { Capacity, Elasticity, Limit, Plan, Run, Step, TrialRecord } from '../../report/record.js'
+ * @import { Capacity, Elasticity, Limit, Plan, Replay, Run, Step, TrialRecord } from '../../report/record.js'
  */
 
 /**
@@ -35,21 +37,28 @@ export const sweep = {
   npm run sweep -- --url http://127.0.0.1:8080/user --pid 4711
   npm run sweep -- --url http://127.0.0.1:8080/ --start 'node server.js' --method GET
   npm run sweep -- --url http://127.0.0.1:8080 --mix mix.json --data users.csv
+  npm run sweep -- --url http://127.0.0.1:8080/ --replay access.log --speed 1,2
   npm run sweep -- --url 'https://api.test/user?key={{file key.txt}}' --header 'Authorization: Bearer {{env API_TOKEN}}'
   npm run sweep -- --url http://10.0.0.5:3000/user --driver vegeta --load-hosts ubuntu@10.0.0.6,ubuntu@10.0.0.7
   npm run sweep -- --ssh ubuntu@host --database-url 'postgres://…?sslmode=verify-full&sslrootcert=rds.pem'`,
   plan: planOf,
-  async prepare(plan) {
+  async prepare(plan, { run }, { progress }) {
     checkDrivers(plan)
     refuseEnded(plan)
+    const skipped = plan.mix.replay && skippedText(plan.mix.replay)
+    if (!skipped) return
+    progress.note(`warning: ${skipped}`)
+    return { warnings: [...(run.warnings ?? []), skipped] }
   },
   design: (plan, records, notApplied) => {
     return plan.searches ? nextSearchStep(plan, records, notApplied) : ladderStep(plan, records)
   },
   analyse(plan, records) {
-    const { problem, ...found } = plan.searches ? answerOf(plan, records) : ladderAnswer(plan, records)
+    const { problem, ...all } = plan.searches ? answerOf(plan, records) : ladderAnswer(plan, records)
+    const { replay } = plan.mix
+    const found = { ...all, capacity: all.capacity && replay ? comparedTo(replay, all.capacity) : all.capacity }
     const answer = kindOfAnswer(plan, found.capacity, problem)
-    return { problem, kept: { answer, ...found }, ...found, plan, records }
+    return { problem, kept: { answer, ...found, ...(replay && { replay }) }, ...found, plan, records }
   },
   report: (/** @type {SweepFindings} */ findings) => [
     answer(sweepSentence(findings)),
@@ -77,17 +86,29 @@ function ladderStep(plan, records) {
   const rung = nextRung(rungs, records) ?? contradictedRung(rungs, records)
   if (!rung) return null
   const { name: driver, loop } = DRIVERS[plan.driver]
-  const { warmup_s, duration_s, fresh_connections, unbounded, arrivals } = plan
-  const left_s = Math.max(1, unanswered(rungs, records).length) * (warmup_s + duration_s)
+  const { warmup_s, fresh_connections, unbounded, arrivals } = plan
+  const left = unanswered(rungs, records)
+  const left_s = (left.length > 0 ? left : [rung]).reduce((sum, { duration_s }) => sum + warmup_s + duration_s, 0)
   const how = { fresh_connections, unbounded, ...(arrivals && { arrivals }) }
-  return { at: { phase: 'ladder' }, cell: null, left_s, load: { driver, loop, warmup_s, duration_s, ...how, ...rung } }
+  return { at: { phase: 'ladder' }, cell: null, left_s, load: { driver, loop, warmup_s, ...how, ...rung } }
 }
 
-/** @param {Plan} plan */
+/** @param {Plan} plan @returns {(Rung & { duration_s: number, connections_needed?: number })[]} */
 function rungsOf(plan) {
-  const { driver, rates_rps, connections } = plan
-  if (DRIVERS[driver].loop === 'closed') return connections.map((number) => ({ rate_rps: null, connections: number }))
-  return (rates_rps ?? []).map((rate_rps) => ({ rate_rps, ...connectionsFor(plan, rate_rps) }))
+  const { driver, rates_rps, connections, duration_s, mix } = plan
+  if (DRIVERS[driver].loop === 'closed') {
+    return connections.map((number) => ({ duration_s, rate_rps: null, connections: number }))
+  }
+  return (rates_rps ?? []).map((rate_rps) => {
+    const length_s = mix.replay ? playTime_s(mix.replay, rate_rps) : duration_s
+    return { duration_s: length_s, rate_rps, ...connectionsFor(plan, rate_rps) }
+  })
+}
+
+/** A capacity, also as a multiple of the recorded load. @param {Replay} replay @param {Capacity} capacity @returns {Capacity} */
+function comparedTo({ mean_rps }, capacity) {
+  const times = (/** @type {number | null} */ rate_rps) => rate_rps && Number((rate_rps / mean_rps).toPrecision(3))
+  return { ...capacity, times_recorded: { low: times(capacity.low_rps), high: times(capacity.high_rps) } }
 }
 
 /** @param {Plan} plan @param {Capacity | null} capacity @param {string | null} problem @returns {Run['answer']} */

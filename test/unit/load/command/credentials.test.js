@@ -116,13 +116,13 @@ t.test('a kept plan holds neither headers nor queries nor bodies, and comes aliv
   }
   const withData = keptPlan(planOf(parseCommand(FLAGS, [...flags, ...mixed]).given))
   fs.appendFileSync(path.join(folder, 'data'), 'a,2\n')
-  t.match(caught(() => livePlan(withData)).message, /^--resume: expected .*data as the run began \(/)
+  t.match(caught(() => livePlan(withData)).message, /^--data: expected .*data as the run began \(/)
   const kept = keptPlan(planOf(parseCommand(FLAGS, [...flags, '--body', `${folder}/body`]).given))
   fs.writeFileSync(path.join(folder, 'body'), 'another')
   fs.utimesSync(path.join(folder, 'body'), 1, 1)
   t.match(
     caught(() => livePlan(kept)).message,
-    /^--resume: expected .*body as the run began \(7 bytes of .*, got 7 bytes/,
+    /^--body: expected .*body as the run began \(7 bytes of .*, got 7 bytes/,
   )
 })
 

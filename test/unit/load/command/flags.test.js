@@ -53,6 +53,7 @@ t.test('a command line that is wrong is refused in one line that says what was e
     [['--ratse', '1'], /--ratse/],
     [['--rates'], /--rates/],
     [['stray'], /expected only flags, got a positional argument/],
+    [['--rates', '-1'], /^Option '--rates' argument is ambiguous; --help lists what is known$/],
     [['--driver', 'autocannon', '--rates', '100'], /^--rates: expected an open-loop driver/],
     [['--connections', '1,2'], /^--connections: expected one number for the open-loop driver paced, got 1,2$/],
     [['--rates', '1000000', '--duration', '60m'], /^--duration: expected at most/],

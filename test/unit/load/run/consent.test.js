@@ -55,6 +55,20 @@ t.test('the content of bodies and queries is not told', async (t) => {
   t.match(mix.said, 'the requests of mix.json by weight (1), such as GET /a?key=(withheld)')
 })
 
+t.test('a replay is described by its log, whose content is not told', async (t) => {
+  const skipped = { lines: 1000, not_understood: 0, first_line: null, methods: 0, paths: 0 }
+  const figures = { requests: 1000, span_s: 100, mean_rps: 10, peak_rps: 50, methods: ['GET', 'HEAD'], skipped }
+  const own = { name: 'a.log', method: 'GET', headers: [], body_base64: '', seed: 1 }
+  const plan = { ...SWEEP, mix: { ...own, replay: { file: 'a.log', ...figures } }, rates_rps: [10, 20] }
+  const { said } = await sought(plan)
+  // Each speed plays the whole log, after a second of warm-up.
+  t.match(said, 'send the 1,000 requests of a.log (GET and HEAD) in their order and rhythm: about 2,030 within 20 s.')
+  t.match(
+    (await sought({ ...plan, rates_rps: null })).said,
+    'and rhythm: as many as it can take, and more, for about 20 s',
+  )
+})
+
 t.test('another machine is loaded only with consent', async (t) => {
   const plan = { ...SWEEP, url: THERE, shown_url: undefined }
   t.strictSame(await sought(plan, { isAgreed: true }).then(({ questions, error }) => [questions, error]), [

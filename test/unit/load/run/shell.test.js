@@ -71,7 +71,7 @@ t.test('a URL in place of a verb is the target of a sweep', async (t) => {
   let command
   const text = { value: 'TEXT', about: '' }
   const sweep = {
-    ...{ about: '', examples: '', flags: { url: text, rates: text, method: text, body: text } },
+    ...{ about: '', examples: '', flags: { url: text, rates: text, method: text, body: text, replay: text } },
     run: async (/** @type {any} */ given) => {
       command = given
       return ENDED
@@ -82,6 +82,8 @@ t.test('a URL in place of a verb is the target of a sweep', async (t) => {
   t.strictSame(command.argv, ['--url', url, '--rates', '5', '--method', 'GET'])
   t.equal(await main({ sweep }, [url, '--body={}'], createShell()), 0)
   t.strictSame({ ...command.given }, { url, body: '{}' }, 'a body is sent as the sweep would')
+  t.equal(await main({ sweep }, [url, '--replay', 'access.log'], createShell()), 0)
+  t.strictSame({ ...command.given }, { url, replay: 'access.log' }, 'a log has its own methods')
 })
 
 t.test('a run that answers exits 0, its text and its folder on stdout', async (t) => {

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { constantRate, poissonRate } from '../../../../../load/generators/drivers/schedule.js'
+import { constantRate, poissonRate, recordedTimes } from '../../../../../load/generators/drivers/schedule.js'
 
 const rows = [
   { rate_rps: 1000, duration_s: 1, elapsed_ms: -1, due: 0, about: 'nothing is due before the start' },
@@ -73,4 +73,44 @@ t.test('poissonRate: gaps are those of a Poisson process, the same for the same 
   t.equal(again.dueAt_ms(12_345), times_ms[12_345], 'asked for in another order')
   t.equal(again.dueAt_ms(5), times_ms[5])
   t.not(poissonRate(1000, 20, 8).dueAt_ms(5), times_ms[5])
+})
+
+/** A burst, a lull and a second burst. */
+const BURSTS = { times_s: Float64Array.of(0, 0, 0, 0.5, 4, 9, 9, 9), span_s: 10 }
+
+t.test('recordedTimes: both questions have the same answer, and the rate is kept', async (t) => {
+  for (const [rate_rps, duration_s] of [
+    [0.8, 10],
+    [8, 1],
+    [100, 3],
+    [7300, 1.1],
+    [3, 0.5],
+    [1, 0.1],
+  ]) {
+    const { total, dueAt_ms, dueBy } = recordedTimes(BURSTS, rate_rps, duration_s)
+    t.equal(total, Math.max(1, Math.round(rate_rps * duration_s)))
+    const times_ms = Array.from({ length: total }, (_, i) => dueAt_ms(i))
+    t.strictSame(
+      times_ms,
+      times_ms.toSorted((a, b) => a - b),
+      'they rise',
+    )
+    t.ok(times_ms[0] === 0 && Number(times_ms.at(-1)) <= duration_s * 1000)
+    const due = (/** @type {number} */ at_ms) => times_ms.filter((time_ms) => time_ms <= at_ms).length
+    const wrong = times_ms.filter((time_ms) => dueBy(time_ms) !== due(time_ms) || dueBy(time_ms - 1e-6) > due(time_ms))
+    t.strictSame(wrong, [])
+    t.strictSame([dueBy(-1), dueBy(1e9)], [0, total])
+  }
+})
+
+t.test('recordedTimes: the log at another speed, as often as the time allows', async (t) => {
+  const timesOf = (/** @type {number} */ rate_rps, /** @type {number} */ duration_s) => {
+    const { total, dueAt_ms } = recordedTimes(BURSTS, rate_rps, duration_s)
+    return Array.from({ length: total }, (_, i) => Math.round(dueAt_ms(i)))
+  }
+  t.strictSame(timesOf(0.8, 10), [0, 0, 0, 500, 4000, 9000, 9000, 9000], 'as it was recorded')
+  t.strictSame(timesOf(1.6, 5), [0, 0, 0, 250, 2000, 4500, 4500, 4500], 'twice as fast')
+  t.strictSame(timesOf(0.8, 20).slice(7, 12), [9000, 10_000, 10_000, 10_000, 10_500], 'again')
+  t.strictSame(timesOf(4, 1), [0, 0, 0, 125], 'a part: the fifth, at 4 s, would be due at its end')
+  t.strictSame(timesOf(2, 1), [0, 0], 'a part of a burst is a burst')
 })
