@@ -4,6 +4,7 @@ import { bench } from './experiments/bench/bench.js'
 import { compare } from './experiments/compare/compare.js'
 import { crashTest } from './experiments/crash-test/crash-test.js'
 import { faults } from './experiments/faults/faults.js'
+import { gate } from './experiments/gate/gate.js'
 import { generators } from './experiments/generators/generators.js'
 import { overload } from './experiments/overload/overload.js'
 import { playbook } from './experiments/playbook/playbook.js'
@@ -21,6 +22,7 @@ export const VERBS = {
   compare,
   'crash-test': crashTest,
   faults,
+  gate,
   generators,
   overload,
   playbook,

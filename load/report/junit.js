@@ -11,13 +11,13 @@ const UNFIT = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g
 /**
  * A run as a test suite, for CI: whether it has a trustworthy answer and, where rates were asked for, whether each of them met the
  * SLO. The rates of a search are no tests: some of them have to fail.
- * @param {Pick<Run, 'verb' | 'run_id' | 'started_at' | 'problem'> & { plan?: Partial<Run['plan']> }} run
+ * @param {Pick<Run, 'verb' | 'run_id' | 'started_at' | 'problem' | 'failure'> & { plan?: Partial<Run['plan']> }} run
  * @param {TrialRecord[]} records @param {string} answer in words
  */
-export function junitOf({ verb, run_id, started_at, problem, plan }, records, answer) {
+export function junitOf({ verb, run_id, started_at, problem, failure, plan }, records, answer) {
   const asked = plan?.rates_rps ? records.filter(({ at }) => at.phase === 'ladder') : []
   const cases = [
-    { name: 'a trustworthy answer', problem, time_s: 0 },
+    { name: 'a trustworthy answer', problem: problem ?? failure ?? null, time_s: 0 },
     ...asked.map(({ trial, load, outcome }) => {
       const because = outcome.verdict === 'pass' ? null : `${outcome.verdict}: ${outcome.because}`
       return { name: `trial ${trial}: ${offered(load)}`, problem: because, time_s: load.duration_s }

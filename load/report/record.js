@@ -111,9 +111,9 @@
  *   load_hosts?: { host: string, system: string, cores: number }[],
  *   versions: { node: string, redline_commit: string | null, [program: string]: string | null },
  *   database: ({ kind: string, schema: string } & Durability) | null, slo: Slo, pinning: string, warnings: string[],
- *   not_applied: NotAppliedCell[], problem: string | null, answer?: 'interval' | 'at-least' | 'none' | null, capacity?: Capacity | null, replay?: Replay, limit?: Limit | null, elasticities?: Elasticity[] }} Run run.json;
+ *   not_applied: NotAppliedCell[], problem: string | null, answer?: 'interval' | 'at-least' | 'none' | null, capacity?: Capacity | null, replay?: Replay, limit?: Limit | null, elasticities?: Elasticity[], failure?: string | null, exit_code?: number }} Run run.json;
  *   target_machine: where the target ran, if not here; database: null: it is not ours to look at; pinning: which core did what;
- *   problem: why there is no trustworthy answer; answer: to the question for the capacity; null: it was not asked; replay: the log
+ *   problem: why there is no trustworthy answer; failure: what the answer is that fails a check; exit_code: where it is neither 0 nor 1 for a problem; answer: to the question for the capacity; null: it was not asked; replay: the log
  *   that was replayed
  * @typedef {{ cpu_model: string, cores: number, memory_bytes: number, kernel: string }} Machine
  * @typedef {object} Capacity

@@ -128,7 +128,7 @@ function print({ run, text, folder }, json, isResumable, stdout, stderr) {
     return EXIT.interrupted
   }
   if (run.problem) stderr.write(`redline: no trustworthy answer: ${run.problem}\n`)
-  return run.problem ? EXIT.noAnswer : EXIT.answered
+  return run.problem ? EXIT.noAnswer : (run.exit_code ?? EXIT.answered)
 }
 
 /** The first signal stops the load and lets the run clean up; the second ends it at once, its children with it. */

@@ -37,15 +37,16 @@ export function collect(stream) {
  * Starts a program that ends with this process, in a process group of its own: Ctrl-C on the terminal is for the lab, which stops
  * its children in order.
  * @param {string[]} command program and arguments
- * @param {{ cores: string | null, nofile?: number | string | null, env?: NodeJS.ProcessEnv, stdio: StdioOptions, leash?: 'KILL' | 'INT' }} options
+ * @param {{ cores: string | null, nofile?: number | string | null, env?: NodeJS.ProcessEnv, stdio: StdioOptions, cwd?: string,
+ *   leash?: 'KILL' | 'INT' }} options
  *   cores: list such as "0" or "1-3"; null: ours; nofile: limit of open files, soft and hard, since Node raises the soft limit to the
  *   hard one; a string is passed to prlimit as it is; leash: signal that it gets when this process has ended
  */
-export function startChild(command, { cores, nofile = null, env, stdio, leash }) {
+export function startChild(command, { cores, nofile = null, env, stdio, cwd, leash }) {
   const pinned = cores === null ? [] : ['taskset', '-c', cores]
   const limits = typeof nofile === 'number' ? `${nofile}:${nofile}` : nofile
   const limited = limits === null ? [] : ['prlimit', `--nofile=${limits}`]
-  const child = spawnLeashed([...pinned, ...limited, ...command], { env, stdio, detached: true }, leash)
+  const child = spawnLeashed([...pinned, ...limited, ...command], { env, stdio, cwd, detached: true }, leash)
   /** @type {Promise<{ code: number | null, signal: string | null }>} rejects if the program cannot be started */
   const exited = once(child, 'exit').then(([code, signal]) => ({ code, signal }))
   exited.catch(() => {})

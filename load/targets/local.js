@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { ServiceEnded, UsageError } from '../command/errors.js'
 import { readMetrics } from '../probes/metrics.js'
@@ -8,11 +9,10 @@ import { startService } from '../system/service.js'
 
 /** @import { Target } from './index.js' */
 
-const ROOT = new URL('../../', import.meta.url)
-const SERVER = fileURLToPath(new URL('api/server.js', ROOT))
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 
-/** Node's own flags for the API, as `npm start` has them. @type {string[]} */
-export const NODE_FLAGS = JSON.parse(readFileSync(new URL('package.json', ROOT), 'utf8')).scripts.start.match(/--\S+/g)
+/** Node's own flags for the API, as `npm start` has them. */
+export const NODE_FLAGS = nodeFlagsOf(ROOT)
 
 const POLL_TIMEOUT_MS = 2000
 const READ_BACK_TIMEOUT_MS = 10_000
@@ -28,27 +28,33 @@ const CONFIG_EXIT_CODE = 2
  * Starts the API as a process on its core, and waits until it reports that it is ready. It gets the given environment, except for
  * what a run decides: database, ports and addresses.
  * @param {{ databaseUrl: string, cores: string | null, env: NodeJS.ProcessEnv, logFile: string, node?: string, nodeFlags?: string[],
- *   nofile?: number | string | null, listen?: { host: string, port: number } | null }} options cores: for the API alone; null: not
+ *   nofile?: number | string | null, listen?: { host: string, port: number } | null, root?: string }} options cores: for the API alone; null: not
  *   pinned; logFile: takes its output; node: program that runs it, by default ours; nodeFlags: in addition to those of `npm start`;
- *   nofile: its limit of open files; null: ours; listen: for clients, by default on a free port of loopback
+ *   nofile: its limit of open files; null: ours; listen: for clients, by default on a free port of loopback; root: of
+ *   the checkout that it is from, by default this one
  * @returns {Promise<Target>} @throws {UsageError} when it refuses its configuration, or cannot reach its database
  */
 export async function openLocal(options) {
-  const { databaseUrl, cores, env, logFile, node = process.execPath, nodeFlags = [], nofile = null, listen } = options
+  const { databaseUrl, cores, env, logFile, node = process.execPath, nodeFlags = [], nofile = null } = options
+  const { listen, root = ROOT } = options
   const [freePort, adminPort] = await freePorts(2)
   const { host, port } = listen ?? { host: '127.0.0.1', port: freePort }
   const addresses = { HOST: host, ADMIN_HOST: '127.0.0.1', PORT: String(port), ADMIN_PORT: String(adminPort) }
   const adminUrl = `http://127.0.0.1:${adminPort}`
   let refusal = ''
-  const service = await startService('the API', [node, ...NODE_FLAGS, ...nodeFlags, SERVER], {
-    ...{ cores, nofile, logFile, stopGrace_ms: STOP_GRACE_MS },
-    env: { ...withoutPgVariables(env), ...addresses, DATABASE_URL: databaseUrl },
-    isReady: async () => {
-      const problem = await unreadiness(adminUrl)
-      if (problem) refusal = `; /readyz says: ${problem}`
-      return problem === null
+  const service = await startService(
+    'the API',
+    [node, ...nodeFlagsOf(root), ...nodeFlags, path.join(root, 'api/server.js')],
+    {
+      ...{ cores, nofile, logFile, stopGrace_ms: STOP_GRACE_MS },
+      env: { ...withoutPgVariables(env), ...addresses, DATABASE_URL: databaseUrl },
+      isReady: async () => {
+        const problem = await unreadiness(adminUrl)
+        if (problem) refusal = `; /readyz says: ${problem}`
+        return problem === null
+      },
     },
-  }).catch((error) => {
+  ).catch((error) => {
     const isConfig = error instanceof ServiceEnded && error.code === CONFIG_EXIT_CODE
     if (isConfig) throw new UsageError(error.words.replace(/^redline: /, ''))
     throw refusal && !(error instanceof ServiceEnded) ? new UsageError(`${error.message}${refusal}`) : error
@@ -66,6 +72,11 @@ export async function openLocal(options) {
     softNofile: softNofileOf(pid),
     words: (textOf(`/proc/${pid}/cmdline`) ?? '').split('\0'),
   }
+}
+
+/** @param {string} root of a checkout @returns {string[]} */
+function nodeFlagsOf(root) {
+  return JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')).scripts.start.match(/--\S+/g) ?? []
 }
 
 /** Why the API is not ready, empty if it does not say; null: it is ready. @param {string} adminUrl @returns {Promise<string | null>} */

@@ -17,16 +17,16 @@ const POLL_TIMEOUT_MS = 2000
 /**
  * Starts a service of the user's on its core, and waits until its URL answers, in whatever way.
  * @param {{ start: string, url: string, metricsUrl?: string | null, shownUrl?: string, cores: string | null, env: NodeJS.ProcessEnv,
- *   logFile: string }} options start: command for the shell; logFile: takes its output
+ *   logFile: string, cwd?: string }} options start: command for the shell; logFile: takes its output
  * @returns {Promise<Target>} @throws {UsageError} when the URL is not of this machine, or answers already
  */
-export async function openStarted({ start, url, metricsUrl, shownUrl, cores, env, logFile }) {
+export async function openStarted({ start, url, metricsUrl, shownUrl, cores, env, logFile, cwd }) {
   const { origin } = new URL(url)
   if (!(await isThisMachine(url))) throw new UsageError(`--start: expected --url on this machine, got ${origin}`)
   if (await answers(url))
     throw new UsageError(`--start: expected nothing at ${origin} yet, got an answer: end what runs there`)
   const service = await startService('the service', [process.execPath, KEEPER, start, String(STOP_GRACE_MS)], {
-    ...{ cores, env, logFile, leash: 'INT', start_ms: START_TIMEOUT_MS, stopGrace_ms: 2 * STOP_GRACE_MS },
+    ...{ cores, env, logFile, cwd, leash: 'INT', start_ms: START_TIMEOUT_MS, stopGrace_ms: 2 * STOP_GRACE_MS },
     isReady: () => answers(url),
   })
   const [, pid = service.pid] = familyOf(service.pid)

@@ -4,6 +4,7 @@ import { balance } from '../../../tuning/experiments/balance/balance.js'
 import { bench } from '../../../tuning/experiments/bench/bench.js'
 import { compare } from '../../../tuning/experiments/compare/compare.js'
 import { faults } from '../../../tuning/experiments/faults/faults.js'
+import { gate } from '../../../tuning/experiments/gate/gate.js'
 import { overload } from '../../../tuning/experiments/overload/overload.js'
 import { playbook } from '../../../tuning/experiments/playbook/playbook.js'
 import { ramp } from '../../../tuning/experiments/ramp/ramp.js'
@@ -116,6 +117,18 @@ const CASES = [
       within(t, 1500 / 1200, hundred, hundred.about)
       within(t, 0.8, most, most.about)
       t.match(run.answer, /^B is worse than A in p50 at 1: .*; .* p50 at 100: .*; .* maximum rate: /)
+    },
+  },
+  {
+    name: 'gate: a head that costs 0.95 times as much is better',
+    verb: gate,
+    argv: ['--url-base', 'http://127.0.0.1:1/', '--url-head', 'http://127.0.0.1:2/'],
+    serve: createService(({ cell }) => ({ capacity_rps: cell.side === 'head' ? 1050 : 1000, noise: 0.01 })),
+    pictures: [],
+    holds: (t, { run, stdout }) => {
+      t.match(run, { verdict: 'same or better', exit_code: 0, criterion: 'CPU per request', failure: null })
+      within(t, 1 / 1.05, run, 'CPU per request')
+      t.match(stdout, /^Same or better: CPU per request of head \/ base: 0\.9/m)
     },
   },
   {

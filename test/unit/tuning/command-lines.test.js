@@ -22,6 +22,17 @@ const WRONG = {
     [['--blocks', 'none'], /--blocks: expected .*, got "none"/],
     [['--resume', 'results'], /--help lists what is known/],
   ],
+  gate: [
+    [[], /--base: expected a commit, branch or tag/],
+    [['--url-base', 'http://a.test/'], /--url-base: requires --url-head/],
+    [
+      ['--base', 'main', '--url-base', 'http://a.test/', '--url-head', 'http://a.test/'],
+      /--url-base: cannot be combined/,
+    ],
+    [['--base', 'main', '--path', '/a'], /--path: requires --start/],
+    [['--base', 'main', '--tolerance', '101'], /--tolerance: expected a percentage/],
+    [['--base', 'main', '--blocks', '2'], /--blocks: expected a whole number from 3/],
+  ],
   simulate: [[['--runs', 'none'], /--runs: expected .*, got "none"/]],
   playbook: [[['--claim', 'nothing'], /--claim: expected one of .* got "nothing"/]],
   faults: [[['--only', 'gremlins'], /--only: expected some of spinning-handler,.* got "gremlins"/]],
@@ -45,6 +56,7 @@ t.test('--quick asks for less, and a flag beside it wins', async (t) => {
   const rows = [
     [VERBS.bench, 'duration', { repeats: 1, duration_s: 1 }, { repeats: 1, duration_s: 7 }],
     [VERBS.generators, 'duration', { blocks: 1, duration_s: 4 }, { blocks: 1, duration_s: 7 }],
+    [VERBS.gate, 'blocks', { blocks: 4 }, { blocks: 7000 }],
     [VERBS.simulate, 'runs', { runs: 100 }, { runs: 7000 }],
     [VERBS.faults, 'duration', { duration_s: 1 }, { duration_s: 7 }],
     [VERBS.playbook, 'blocks', { blocks: 1 }, { blocks: 7000 }],
@@ -52,8 +64,8 @@ t.test('--quick asks for less, and a flag beside it wins', async (t) => {
     [VERBS.overload, 'duration', { duration_s: 10 }, { duration_s: 7 }],
   ]
   for (const [{ name, plan: planOf, flags }, flag, quick, beside] of rows) {
-    // Only `faults` knows inside: it then starts no process to see what is possible here.
-    const plan = (/** @type {object} */ given) => planOf({ inside: true, ...given })
+    // Only `faults` knows inside: it then starts no process to see what is possible here; only `gate` knows base.
+    const plan = (/** @type {object} */ given) => planOf({ inside: true, base: 'main', ...given })
     t.match(flags.quick, { value: '' }, name)
     t.match(plan({ quick: true }), quick, name)
     t.match(plan({ quick: true, [flag]: 7000 }), beside, name)

@@ -1,0 +1,83 @@
+import { spawnSync } from 'node:child_process'
+import fs from 'node:fs'
+import t from 'tap'
+import { checkOut } from '../../../tuning/experiments/gate/checkouts.js'
+import { temporaryFolder } from '../../support/lab.js'
+
+/** A repository whose file has the text of each commit in turn. @param {any} t @param {string[]} texts */
+function repository(t, texts) {
+  const folder = temporaryFolder(t)
+  const git = (/** @type {string[]} */ ...args) => {
+    const identity = ['-c', 'user.name=a', '-c', 'user.email=a@a.test', '-c', 'commit.gpgsign=false']
+    const { status, stderr } = spawnSync('git', ['-C', folder, ...identity, ...args], { encoding: 'utf8' })
+    if (status !== 0) throw new Error(stderr)
+  }
+  git('init', '--quiet', '--initial-branch', 'main')
+  for (const text of texts) {
+    fs.writeFileSync(`${folder}/file`, text)
+    git('add', '.')
+    git('commit', '--quiet', '--message', text)
+  }
+  const before = process.cwd()
+  process.chdir(folder)
+  t.teardown(() => process.chdir(before))
+  return folder
+}
+
+/** @param {any} t @param {Record<string, string>} refs @param {object} [how] */
+async function checkedOut(t, refs, how = {}) {
+  const options = { build: null, isOurs: false, signal: new AbortController().signal, note: () => {}, ...how }
+  const found = await checkOut(refs, options)
+  t.teardown(() => fs.rmSync(found.folder, { recursive: true, force: true }))
+  return found
+}
+
+t.test('each ref is checked out and built in a folder of its own, and the repository is left alone', async (t) => {
+  const folder = repository(t, ['one', 'two'])
+  fs.writeFileSync(`${folder}/file`, 'not committed')
+  const { paths, commits } = await checkedOut(
+    t,
+    { base: 'HEAD~1', head: 'main' },
+    { build: 'cp file built && pwd > where' },
+  )
+  t.equal(fs.readFileSync(`${paths.base}/built`, 'utf8'), 'one')
+  t.equal(fs.readFileSync(`${paths.head}/built`, 'utf8'), 'two')
+  t.equal(fs.readFileSync(`${paths.head}/where`, 'utf8').trim(), fs.realpathSync(paths.head))
+  t.match(commits.base, /^[0-9a-f]{40}$/)
+  t.not(commits.base, commits.head)
+  t.equal(fs.readFileSync(`${folder}/file`, 'utf8'), 'not committed')
+  t.strictSame(fs.readdirSync(folder).sort(), ['.git', 'file'])
+  t.equal(spawnSync('git', ['worktree', 'list'], { encoding: 'utf8' }).stdout.trim().split('\n').length, 1)
+})
+
+t.test('what cannot be checked out or built is refused in one line, and leaves nothing', async (t) => {
+  const folder = repository(t, ['one'])
+  const rows = /** @type {[Record<string, string>, object, RegExp][]} */ ([
+    [
+      { base: 'nowhere' },
+      {},
+      /^--base: expected refs of the git repository in this folder, got: .*Needed a single revision/,
+    ],
+    [{ head: '--help' }, {}, /^--head: expected refs .*, got: /],
+    [
+      { base: 'HEAD' },
+      { isOurs: true },
+      /^--base: expected --start COMMAND, since HEAD has no api\/server.js to be started, got none$/,
+    ],
+    [
+      { head: 'HEAD' },
+      { build: 'echo no such package >&2; exit 1' },
+      /^--build: expected "echo .*" to succeed for --head, got: no such package$/,
+    ],
+  ])
+  const left = () => fs.readdirSync('/var/tmp').filter((name) => name.startsWith('redline-gate-'))
+  const before = left()
+  for (const [refs, how, message] of rows) await t.rejects(checkedOut(t, refs, how), { message })
+  t.strictSame(left(), before)
+  const elsewhere = temporaryFolder(t)
+  process.chdir(elsewhere)
+  await t.rejects(checkedOut(t, { base: 'HEAD' }), {
+    message: /^--base, --head: expected refs of the git repository in this folder, got: fatal: not a git repository/,
+  })
+  process.chdir(folder)
+})

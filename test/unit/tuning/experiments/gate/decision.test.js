@@ -1,0 +1,129 @@
+import t from 'tap'
+import { normal, seededRandom } from '../../../../../load/system/random.js'
+import {
+  blocksToDecide,
+  criterionOf,
+  estimateOf,
+  pairsOf,
+  verdictOf,
+} from '../../../../../tuning/experiments/gate/decision.js'
+
+const RUNS = 100
+const BLOCKS = 12
+
+/**
+ * What a gate would say of a head that costs `ratio` times the base, after each block until it is decided.
+ * @param {number} seed
+ * @param {{ ratio: number, noise: (block: number, random: () => number) => number, tolerance_ratio?: number }} truth noise: standard
+ *   deviation of the logarithm of each side's figure
+ */
+function verdictIn(seed, { ratio, noise, tolerance_ratio = 0.02 }) {
+  const random = seededRandom(Math.imul(seed, 2_654_435_761))
+  const pairs = []
+  for (let block = 0; block < BLOCKS; block++) {
+    const deviation = noise(block, random)
+    const [base, again, head] = [0, 0, Math.log(ratio)].map((mean) => mean + deviation * normal(random))
+    pairs.push({ apart: head - (base + again) / 2, noise: again - base })
+    const verdict = verdictOf(pairs, { tolerance_ratio, isBetter: 'less' })
+    if (verdict !== 'undecided') return verdict
+  }
+  return 'undecided'
+}
+
+/** @param {Parameters<typeof verdictIn>[1]} truth */
+function countsOf(truth) {
+  const counts = { 'same or better': 0, regressed: 0, undecided: 0 }
+  for (let seed = 1; seed <= RUNS; seed++) counts[verdictIn(seed, truth)]++
+  return counts
+}
+
+t.test('a commit against itself is hardly ever regressed, however noisy the machine', async (t) => {
+  for (const deviation of [0.005, 0.01, 0.02, 0.05, 0.2]) {
+    const { regressed } = countsOf({ ratio: 1, noise: () => deviation })
+    t.ok(regressed <= 1, `${deviation}: ${regressed} of ${RUNS}`)
+  }
+  t.ok(countsOf({ ratio: 1, noise: () => 0.01 })['same or better'] >= 85)
+})
+
+t.test('five per cent more is found', async (t) => {
+  const { regressed, 'same or better': missed } = countsOf({ ratio: 1.05, noise: () => 0.015 })
+  t.ok(regressed >= 0.9 * RUNS, `${regressed} of ${RUNS}`)
+  t.equal(missed, 0)
+})
+
+t.test('two per cent more is never the same to a tolerance of one', async (t) => {
+  for (const deviation of [0.003, 0.01, 0.02]) {
+    const found = countsOf({ ratio: 1.02, noise: () => deviation, tolerance_ratio: 0.01 })
+    t.equal(found['same or better'], 0, `${deviation}: ${JSON.stringify(found)}`)
+  }
+  t.ok(countsOf({ ratio: 1.02, noise: () => 0.004, tolerance_ratio: 0.01 }).regressed >= 0.9 * RUNS)
+})
+
+t.test('beside a neighbour that comes and goes it does not know, rather than being wrong', async (t) => {
+  const noise = (/** @type {number} */ _, /** @type {() => number} */ random) => (random() < 0.5 ? 0.15 : 0.01)
+  const same = countsOf({ ratio: 1, noise })
+  t.ok(same.regressed <= 1, JSON.stringify(same))
+  const worse = countsOf({ ratio: 1.05, noise })
+  t.ok(worse['same or better'] <= 1, JSON.stringify(worse))
+})
+
+t.test('less throughput is worse, and more is better', async (t) => {
+  const pairs = (/** @type {number} */ ratio) =>
+    Array.from({ length: 5 }, (_, i) => ({ apart: Math.log(ratio) + (i - 2) / 2000, noise: (i - 2) / 1000 }))
+  const how = { tolerance_ratio: 0.02, isBetter: /** @type {const} */ ('more') }
+  t.equal(verdictOf(pairs(0.9), how), 'regressed')
+  t.equal(verdictOf(pairs(1.1), how), 'same or better')
+  t.equal(verdictOf(pairs(0.98), how), 'undecided')
+  t.equal(verdictOf(pairs(0.9).slice(0, 2), how), 'undecided', 'two blocks do not tell')
+})
+
+t.test('the interval is that of Student with 2n - 1 degrees of freedom, from both kinds of differences', async (t) => {
+  // Both have a variance of 6 s² / 5 with s = 0.01: t(5) = 2.571, t(1) = 12.71.
+  const pairs = [-1, 0, 1].map((sign) => ({ apart: 0.05 + sign * 0.01, noise: sign * 0.02 }))
+  const { ratio, low, high, blocks } = estimateOf(pairs)
+  t.equal(blocks, 3)
+  t.ok(Math.abs(Math.log(ratio) - 0.05) < 1e-12)
+  const deviation = Math.sqrt((2 * (0.0001 / 1.5) + 2 * (0.0004 / 2)) / 5)
+  t.ok(Math.abs(Math.log(high / ratio) / (2.571 * deviation * Math.sqrt(0.5)) - 1) < 0.01)
+  t.ok(Math.abs(Math.log(ratio / low) - Math.log(high / ratio)) < 1e-12)
+  t.strictSame([estimateOf(pairs.slice(0, 1)).high, estimateOf(pairs.slice(0, 1)).low], [Number.POSITIVE_INFINITY, 0])
+  t.ok(estimateOf(pairs, 'verdict').high > high)
+})
+
+t.test('how many blocks would decide', async (t) => {
+  const pairs = Array.from({ length: 4 }, (_, i) => ({ apart: 0.01 + (i - 1.5) / 100, noise: (i - 1.5) / 100 }))
+  const more = blocksToDecide(pairs, 0.02)
+  t.ok(more > 4 && more < 100, String(more))
+  t.equal(blocksToDecide(pairs.slice(0, 1), 0.02), Number.POSITIVE_INFINITY)
+})
+
+t.test(
+  'where nobody knows the CPU, the throughput decides; a block counts where all sides have a valid figure',
+  async (t) => {
+    const record = (
+      /** @type {number} */ block,
+      /** @type {string} */ side,
+      /** @type {number} */ goodput_rps,
+      verdict = 'pass',
+    ) => {
+      return /** @type {any} */ ({
+        at: { phase: 'cost', block },
+        cell: { side },
+        traffic: { goodput_rps },
+        probes: { api: {} },
+        outcome: { verdict },
+      })
+    }
+    const records = [
+      ...[record(0, 'base', 100), record(0, 'base', 121), record(0, 'again', 110), record(0, 'head', 220)],
+      ...[record(1, 'base', 100), record(1, 'again', 110), record(1, 'head', 220, 'invalid')],
+    ]
+    const criterion = criterionOf(records)
+    t.equal(criterion.name, 'throughput')
+    const [pair, ...others] = pairsOf(records, criterion)
+    t.strictSame(others, [])
+    t.ok(Math.abs(pair.apart - Math.log(2)) < 1e-12 && Math.abs(pair.noise) < 1e-12, JSON.stringify(pair))
+    records[0].probes.api.cpu_us_per_request = 10
+    t.equal(criterionOf(records).name, 'CPU per request')
+  },
+)

@@ -1,0 +1,73 @@
+import fs from 'node:fs'
+import t from 'tap'
+import { gate } from '../../../../../tuning/experiments/gate/gate.js'
+import { createService } from '../../../../support/simulated/service.js'
+import { memoryFolder, simulate } from '../../../../support/simulated/verb.js'
+
+const URLS = ['--url-base', 'http://127.0.0.1:1/', '--url-head', 'http://127.0.0.1:2/']
+
+/** @param {any} t @param {{ head_rps: number, noise: number }} truth @param {string[]} flags */
+async function gated(t, { head_rps, noise }, ...flags) {
+  const serve = createService(({ cell }) => ({ capacity_rps: cell.side === 'head' ? head_rps : 1000, noise }))
+  const out = `${memoryFolder(t)}/run`
+  const { code, stdout, run, records } = await simulate(gate, [...URLS, ...flags, '--out', out], serve)
+  const files = Object.fromEntries(
+    ['comment.md', 'junit.xml'].map((name) => [name, fs.readFileSync(`${out}/${name}`, 'utf8')]),
+  )
+  return { code, stdout, run, records, files }
+}
+
+t.test('a head that costs more has regressed: exit code 1, a comment, and a test that fails', async (t) => {
+  const { code, run, records, files } = await gated(t, { head_rps: 900, noise: 0.01 })
+  t.equal(code, 1)
+  t.match(run, {
+    verdict: 'regressed',
+    exit_code: 1,
+    failure: 'regressed',
+    problem: null,
+    criterion: 'CPU per request',
+  })
+  t.match(
+    files['comment.md'],
+    /^Regressed: CPU per request of head \/ base: 1\.1.*; at most 2\.0 % worse was accepted\./,
+  )
+  t.match(files['comment.md'], '`redline gate --url-base http://127.0.0.1:1/ --url-head http://127.0.0.1:2/')
+  t.match(files['junit.xml'], '<failure message="regressed"/>')
+  t.equal(Math.max(...records.map(({ at }) => at.block)), 2, 'it ends when it is decided')
+})
+
+t.test('what cannot be told is undecided: exit code 3, or 0 if that is allowed', async (t) => {
+  const [noisy, allowed] = [
+    await gated(t, { head_rps: 980, noise: 0.1 }, '--blocks', '3'),
+    await gated(t, { head_rps: 980, noise: 0.1 }, '--blocks', '3', '--allow-undecided'),
+  ]
+  t.strictSame([noisy.code, allowed.code], [3, 0])
+  const said = noisy.stdout.replace(/\s+/g, ' ')
+  t.match(
+    said,
+    /Undecided: CPU per request of head \/ base: .*; the interval holds 2\.0 % worse, and this .* blocks would decide/,
+  )
+  t.match(noisy.run, { verdict: 'undecided', failure: 'undecided' })
+  t.match(allowed.run, { verdict: 'undecided', exit_code: 0 })
+  t.equal(noisy.records.length, 27, 'three blocks of three sides, with three slices each')
+})
+
+t.test('the tolerance is what is accepted', async (t) => {
+  const { code } = await gated(t, { head_rps: 900, noise: 0.01 }, '--tolerance', '20%')
+  t.equal(code, 0)
+})
+
+t.test('each slice visits all sides, and both loads are made', async (t) => {
+  const { records } = await gated(t, { head_rps: 900, noise: 0.01 })
+  for (const [slice, phase, loop] of [
+    [0, 'cost', 'closed'],
+    [1, 'cost', 'closed'],
+    [2, 'latency', 'open'],
+  ]) {
+    const own = records.filter(({ at }) => at.block === 0 && at.slice === slice)
+    t.strictSame(own.map(({ cell }) => cell.side).sort(), ['again', 'base', 'head'])
+    t.ok(own.every(({ at, load }) => at.phase === phase && load.loop === loop))
+  }
+  const [open] = records.filter(({ load }) => load.loop === 'open')
+  t.ok(Math.abs(open.load.rate_rps / 500 - 1) < 0.1, `${open.load.rate_rps}: half of what the base takes`)
+})

@@ -1,0 +1,89 @@
+import { execFile } from 'node:child_process'
+import { existsSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import path from 'node:path'
+import { promisify } from 'node:util'
+import { UsageError } from '../../../load/command/errors.js'
+import { makeScratch } from '../../../sql/scratch.js'
+
+const execute = promisify(execFile)
+const BUILD_TIMEOUT_MS = 600_000
+/** Of the local API, whose packages need no scripts. */
+const NPM_CI = 'npm ci --ignore-scripts --omit=optional --no-audit --no-fund'
+
+/**
+ * Checks each ref out into a folder of its own and builds it there. The repository itself is not touched: a checkout is a clone that
+ * borrows its objects.
+ * @param {Record<string, string>} refs by side @param {{ build: string | null, isOurs: boolean, signal: AbortSignal, note: (text: string) => void }} how
+ *   build: command for the shell; isOurs: the refs hold this API
+ * @returns {Promise<Checkouts>} @throws {UsageError} for a ref that is not there, or cannot be built
+ * @typedef {{ folder: string, paths: Record<string, string>, commits: Record<string, string> }} Checkouts folder: of them all; to be removed
+ */
+export async function checkOut(refs, { build, isOurs, signal, note }) {
+  const root = (await git(['rev-parse', '--show-toplevel'], signal)).trim()
+  const folder = makeScratch('gate', '/var/tmp')
+  /** @type {Checkouts} */
+  const found = { folder, paths: {}, commits: {} }
+  try {
+    for (const [side, ref] of Object.entries(refs)) {
+      const asked = ['rev-parse', '--verify', '--end-of-options', `${ref}^{commit}`]
+      const commit = (await git(asked, signal, `--${side}`)).trim()
+      const own = path.join(folder, side)
+      note(`${side}: checking out ${ref} (${commit.slice(0, 7)}) …`)
+      await git(['clone', '--quiet', '--shared', '--no-checkout', root, own], signal)
+      await git(['-C', own, 'checkout', '--quiet', '--detach', commit], signal)
+      if (isOurs && !existsSync(path.join(own, 'api/server.js'))) {
+        throw new UsageError(
+          `--${side}: expected --start COMMAND, since ${ref} has no api/server.js to be started, got none`,
+        )
+      }
+      const command = build ?? (isOurs && !linkPackages(root, own) ? NPM_CI : null)
+      if (command) await run(command, own, { side, signal, note })
+      found.paths[side] = own
+      found.commits[side] = commit
+    }
+    return found
+  } catch (error) {
+    rmSync(folder, { recursive: true, force: true })
+    throw error
+  }
+}
+
+/** Borrows the packages of the repository where both want the same. @param {string} root @param {string} own @returns {boolean} whether they do */
+function linkPackages(root, own) {
+  const [ours, its] = [root, own].map((folder) => path.join(folder, 'package-lock.json'))
+  const packages = path.join(root, 'node_modules')
+  const isSame = [ours, its, packages].every(existsSync) && readFileSync(ours, 'utf8') === readFileSync(its, 'utf8')
+  if (isSame) symlinkSync(packages, path.join(own, 'node_modules'))
+  return isSame
+}
+
+/** @param {string} command @param {string} cwd @param {{ side: string, signal: AbortSignal, note: (text: string) => void }} how */
+async function run(command, cwd, { side, signal, note }) {
+  note(`${side}: ${command} …`)
+  await execute('sh', ['-c', command], { cwd, signal, timeout: BUILD_TIMEOUT_MS, maxBuffer: 64 << 20 }).catch(
+    (error) => {
+      signal.throwIfAborted()
+      throw new UsageError(`--build: expected "${command}" to succeed for --${side}, got: ${lastWords(error)}`)
+    },
+  )
+}
+
+/** @param {string[]} args @param {AbortSignal} signal @param {string} [flag] for the message @returns {Promise<string>} */
+async function git(args, signal, flag = '--base, --head') {
+  return execute('git', args, { signal }).then(
+    ({ stdout }) => stdout,
+    (error) => {
+      signal.throwIfAborted()
+      throw new UsageError(`${flag}: expected refs of the git repository in this folder, got: ${lastWords(error)}`)
+    },
+  )
+}
+
+/** @param {any} error */
+function lastWords({ stderr, stdout, message }) {
+  return String(stderr || stdout || message)
+    .trim()
+    .split('\n')
+    .slice(-2)
+    .join(' ')
+}

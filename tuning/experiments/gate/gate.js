@@ -1,0 +1,141 @@
+import { UsageError } from '../../../load/command/errors.js'
+import { numberFlag, seedFlag } from '../../../load/command/flags.js'
+import { MIX_FLAGS, mixOf } from '../../../load/generators/mix-flags.js'
+import { localPlan, PLAN_FLAGS } from '../../../load/run/plan.js'
+import { sideFlag } from '../../knobs/sides.js'
+import { checkOut } from './checkouts.js'
+import { blockDuration, design } from './design.js'
+import { findingsOf } from './findings.js'
+import { commentOf, gateReport } from './report.js'
+import { closeServices, openService } from './services.js'
+
+/**
+ * @import { Experiment } from '../../../load/run/experiment.js'
+ * @import { Checkouts } from './checkouts.js'
+ * @import { GatePlan } from './design.js'
+ * @import { GateFindings } from './findings.js'
+ */
+
+const DEFAULTS = { blocks: 12, tolerance: 2, path: '/', seed: 1 }
+const QUICK_BLOCKS = 4
+const DURATION_S = 1
+const TIMEOUT_S = 10
+
+/** Those of the plans whose refs are checked out. @type {WeakMap<GatePlan, Checkouts & { profiles: string }>} */
+const checkouts = new WeakMap()
+
+/** Did a change cost capacity? @type {Experiment<GatePlan, GateFindings>} */
+export const gate = {
+  name: 'gate',
+  about: 'did this change cost capacity? Exit code 0: no; 1: it did; 3: not known',
+  details:
+    'Both versions run at the same time, each loaded in turns with the base a second time: how far the base differs from itself\nis the noise of this machine today. It ends as soon as the answer is known.',
+  flags: {
+    base: { value: 'REF', about: 'commit, branch or tag of the git repository in this folder to compare with' },
+    head: { value: 'REF', about: 'the changed one (default HEAD)' },
+    build: {
+      value: 'COMMAND',
+      about: "builds a checkout, such as 'npm ci' (default: nothing; of the local API, its packages)",
+    },
+    start: {
+      value: 'COMMAND',
+      about: 'starts a checkout, which has to listen on the PORT of its environment (default: the local API)',
+      shown: PLAN_FLAGS.start.shown,
+    },
+    path: {
+      value: 'PATH',
+      about: `what --start's service is asked for (default ${DEFAULTS.path})`,
+      parse: pathOf,
+      expected: 'a path that begins with /',
+    },
+    'url-base': { value: 'URL', about: 'a service that runs already, instead of --base', ...sideFlag('url-base') },
+    'url-head': { value: 'URL', about: 'and one instead of --head', ...sideFlag('url-head') },
+    'pid-base': {
+      ...PLAN_FLAGS.pid,
+      multiple: false,
+      about: 'its process, for the CPU per request (default: judge the throughput)',
+    },
+    'pid-head': { ...PLAN_FLAGS.pid, multiple: false, about: 'and that of the other' },
+    tolerance: {
+      ...numberFlag(`how much worse is accepted (default ${DEFAULTS.tolerance})`, 0, 100),
+      value: 'PERCENT',
+      parse: percentOf,
+      expected: 'a percentage such as 2 or 0.5%',
+    },
+    'allow-undecided': { value: '', about: 'exit code 0 also where the answer is not known' },
+    blocks: numberFlag(`at most so many starts of each side (default ${DEFAULTS.blocks})`, 3, 1000),
+    quick: { value: '', about: `at most ${QUICK_BLOCKS} blocks: under two minutes` },
+    ...MIX_FLAGS,
+    seed: seedFlag(`of the order and the requests (default ${DEFAULTS.seed})`),
+  },
+  examples: `  npm run gate -- --base main                          the local API; one to five minutes
+  npm run gate -- --base main --head HEAD --build 'npm ci' --start 'node server.js' --path /orders
+  npm run gate -- --url-base http://127.0.0.1:8080/ --url-head http://127.0.0.1:8081/ --pid-base 4711 --pid-head 4712`,
+  plan: planOf,
+  size: (plan) =>
+    `at most ${plan.blocks} blocks: ${Math.ceil((plan.blocks * blockDuration(plan)) / 60)} min, less where the answer is clear`,
+  async prepare(plan, { results }, { signal, progress }) {
+    const { base, head } = plan.sides
+    if (base.ref === null || head.ref === null) return {}
+    const how = { build: plan.build, isOurs: !plan.start, signal, note: progress.note }
+    const found = { ...(await checkOut({ base: base.ref, head: head.ref }, how)), profiles: results.file('profiles') }
+    checkouts.set(plan, found)
+    return { commits: found.commits, checkouts: found.paths, profiles: found.profiles }
+  },
+  design,
+  open: (cell, place, plan) => openService(/** @type {any} */ (cell), place, plan, checkouts.get(plan) ?? null),
+  close: closeServices,
+  analyse: findingsOf,
+  report: gateReport,
+  files: (findings, run) => ({ 'comment.md': commentOf(findings, run) }),
+}
+
+/** @param {Record<string, any>} flags @returns {GatePlan} */
+function planOf(flags) {
+  const { base, head = 'HEAD', start, build = null, 'url-base': urlBase, 'url-head': urlHead } = flags
+  const hasUrls = urlBase !== undefined || urlHead !== undefined
+  /** Messages, and whether they apply. */
+  const misfits = {
+    '--base: expected a commit, branch or tag to compare with, such as main, or --url-base, got neither':
+      !hasUrls && base === undefined,
+    '--url-base: requires --url-head, and the other way round': hasUrls && !(urlBase?.url && urlHead?.url),
+    '--url-base: cannot be combined with --base, --head, --start or --build':
+      hasUrls && [base, flags.head, start, flags.build].some((one) => one !== undefined),
+    '--pid-base: requires --url-base; what is started here is known':
+      !hasUrls && (flags['pid-base'] || flags['pid-head']),
+    '--path: requires --start': flags.path !== undefined && !start,
+  }
+  const [misfit] = Object.entries(misfits).filter(([, isMisfit]) => isMisfit)
+  if (misfit) throw new UsageError(misfit[0])
+  const { path, tolerance, seed, blocks } = { ...DEFAULTS, ...(flags.quick && { blocks: QUICK_BLOCKS }), ...flags }
+  const isOurs = !hasUrls && !start
+  const isTold = ['method', 'body', 'mix'].some((name) => flags[name] !== undefined)
+  const side = (/** @type {string | null} */ ref, /** @type {any} */ at, /** @type {any} */ pid = null) => ({
+    ref,
+    url: at?.url ?? null,
+    pid,
+  })
+  return {
+    ...localPlan({ seed, duration_s: DURATION_S, timeout_s: TIMEOUT_S }),
+    mix: mixOf({ ...flags, seed, ...(!isOurs && !isTold && { method: 'GET' }) }),
+    // A database is needed only where the API is ours.
+    url: isOurs ? null : (urlBase?.url ?? `http://127.0.0.1${path}`),
+    sides: {
+      base: side(hasUrls ? null : base, urlBase, flags['pid-base']),
+      head: side(hasUrls ? null : head, urlHead, flags['pid-head']),
+    },
+    ...(start && { start }),
+    ...{ build, path, tolerance_ratio: tolerance / 100, blocks, allows_undecided: flags['allow-undecided'] === true },
+  }
+}
+
+/** @param {string} text */
+function pathOf(text) {
+  return /^\/[\x21-\x7e]*$/.test(text) ? text : undefined
+}
+
+/** @param {string} text */
+function percentOf(text) {
+  const percent = /^\d{1,3}(\.\d+)?%?$/.test(text) ? Number.parseFloat(text) : Number.NaN
+  return percent <= 100 ? percent : undefined
+}

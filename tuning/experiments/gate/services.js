@@ -1,0 +1,66 @@
+import { rmSync } from 'node:fs'
+import path from 'node:path'
+import { freePorts } from '../../../load/system/ports.js'
+import { openLocal, openStarted, openUrl } from '../../../load/targets/index.js'
+import { SIDES } from './design.js'
+
+/**
+ * @import { Place } from '../../../load/run/site.js'
+ * @import { Target } from '../../../load/targets/index.js'
+ * @import { Checkouts } from './checkouts.js'
+ * @import { GatePlan } from './design.js'
+ */
+
+const PROFILER = new URL('profiler.js', import.meta.url).href
+
+/** @type {WeakMap<Place, { start: string | number | null, targets: Record<string, Target>, folder: string | null }>} */
+const running = new WeakMap()
+
+/**
+ * The service of a side. All sides run at the same time, since an idle one costs nothing, until another start is asked for.
+ * @param {{ side: string, start: number | string }} cell @param {Place} place the same object for all cells of a run
+ * @param {GatePlan} plan @param {(Checkouts & { profiles: string }) | null} checkouts null: the services run already
+ * @returns {Promise<Target>}
+ */
+export async function openService({ side, start }, place, plan, checkouts) {
+  const state = running.get(place) ?? { start: null, targets: {}, folder: checkouts?.folder ?? null }
+  running.set(place, state)
+  if (state.start !== start) {
+    await stopAll(state.targets)
+    const wanted = start === 'profile' ? ['base', 'head'] : SIDES
+    for (const one of wanted) state.targets[one] = await startSide(one, place, plan, checkouts, start === 'profile')
+    state.start = start
+  }
+  return { ...state.targets[side], stop: async () => {} }
+}
+
+/** Ends the services of a run, and removes the checkouts. @param {Place} place */
+export async function closeServices(place) {
+  const state = running.get(place)
+  if (!state) return
+  await stopAll(state.targets)
+  if (state.folder) rmSync(state.folder, { recursive: true, force: true })
+}
+
+/** @param {Record<string, Target>} targets */
+async function stopAll(targets) {
+  for (const [side, target] of Object.entries(targets)) {
+    delete targets[side]
+    await target.stop()
+  }
+}
+
+/** @param {string} name @param {Place} place @param {GatePlan} plan @param {(Checkouts & { profiles: string }) | null} checkouts @param {boolean} isProfiled */
+async function startSide(name, place, plan, checkouts, isProfiled) {
+  const side = name === 'head' ? 'head' : 'base'
+  const { url, shown_url: shownUrl } = plan.sides[side]
+  if (url) return openUrl(url, { shownUrl })
+  const { paths, profiles } = /** @type {Checkouts & { profiles: string }} */ (checkouts)
+  const options = [place.env.NODE_OPTIONS, ...(isProfiled ? [`--import=${PROFILER}`] : [])].filter(Boolean).join(' ')
+  const env = { ...place.env, NODE_OPTIONS: options, REDLINE_PROFILES: path.join(profiles, side) }
+  const { start } = plan
+  if (!start) return openLocal({ ...place, env, root: paths[side] })
+  const [port] = await freePorts(1)
+  const own = `http://127.0.0.1:${port}${plan.path}`
+  return openStarted({ ...place, start, url: own, cwd: paths[side], env: { ...env, PORT: String(port) } })
+}
