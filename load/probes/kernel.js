@@ -31,15 +31,19 @@ export function watchKernel({ url, ours }) {
       const disk = disks()
       return async () => {
         if (!last) return {}
-        const { at_us, time_wait, pressure_us, cores, tcp } = last
+        const { at_us, time_wait, waited_us, cores, tcp } = last
         const grown = Object.entries(tcp).map(([name, count]) => [name, count - first.tcp[name]])
-        const pressure_cpu_ratio = pressure_us && (pressure_us - Number(first.pressure_us)) / (at_us - first.at_us)
+        const pressures = Object.entries(waited_us).map(([name, all_us]) => {
+          const before_us = first.waited_us[name]
+          const isKnown = all_us !== null && before_us !== null
+          return [`pressure_${name}_ratio`, isKnown ? (all_us - before_us) / (at_us - first.at_us) : null]
+        })
         const available_kib = numberIn('/proc/meminfo', /^MemAvailable:\s+(\d+) kB$/m)
         return {
           ...Object.fromEntries(grown),
           time_wait,
           accept_queue_max: port === null ? null : accept_queue_max,
-          pressure_cpu_ratio,
+          ...Object.fromEntries(pressures),
           cores: coreShares(first.cores, cores),
           disk,
           memory_available_bytes: available_kib && available_kib * 1024,
@@ -63,10 +67,18 @@ function readCounters() {
       tracking_drops: trackingDrops(textOf('/proc/net/stat/nf_conntrack') ?? ''),
     }),
     time_wait: numberIn('/proc/net/sockstat', /^TCP:.* tw (\d+)/m) ?? 0,
-    // Time in which some task waited for a core (Documentation/accounting/psi.rst).
-    pressure_us: numberIn('/proc/pressure/cpu', /^some .*total=(\d+)/m),
+    waited_us: /** @type {Record<string, number | null>} */ ({
+      cpu: waitedFor('cpu'),
+      io: waitedFor('io'),
+      memory: waitedFor('memory'),
+    }),
     cores: coreTimes(),
   }
+}
+
+/** Time in which some task waited for this, in all (Documentation/accounting/psi.rst). @param {'cpu' | 'io' | 'memory'} what */
+function waitedFor(what) {
+  return numberIn(`/proc/pressure/${what}`, /^some .*total=(\d+)/m)
 }
 
 /**

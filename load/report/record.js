@@ -29,7 +29,8 @@
  *   commit_problem?: string | null }} PostgresProbe commit_problem: why commits cannot be slowed; null: they can; round_trip_ms:
  *   the shortest from this machine, at the start of the run
  * @typedef {Figures<'listen_overflows' | 'listen_drops' | 'accept_queue_max' | 'retransmits' | 'segments_sent' | 'tracking_drops' | 'time_wait' |
- *   'pressure_cpu_ratio' | 'memory_available_bytes'> & { cores?: Record<string, CoreShare>, disk?: DiskUse }} KernelProbe
+ *   'pressure_cpu_ratio' | 'pressure_io_ratio' | 'pressure_memory_ratio' | 'memory_available_bytes'> & { cores?: Record<string, CoreShare>, disk?: DiskUse }} KernelProbe pressure: share
+ *   of the time in which some task waited for this
  * @typedef {{ read_bytes: number, written_bytes: number, busy_ratio: number, flushes?: number, flush_ratio?: number }} DiskUse busy, flush:
  *   share of the time, of the busiest disk; older records lack flushes
  * @typedef {{ busy_ratio: number, interrupts_ratio: number, steal_ratio: number }} CoreShare of a core's time

@@ -25,8 +25,20 @@ export function costBlocks({ capacity, records }) {
     heading('What a request costs each resource', { detail: true }),
     paragraph(about),
     table(['resource', 'busy', 'per request', 'saturated at'], rows, { name: 'costs' }),
-    ...biasText(near).map(paragraph),
+    ...[...biasText(near), ...pressureText(near)].map(paragraph),
   ]
+}
+
+/** What tasks of the service's machine waited for, besides its cores: a disk that is slow, or memory that is short. @param {TrialRecord[]} records */
+function pressureText(records) {
+  const waits = /** @type {const} */ ([
+    ['the disk', 'pressure_io_ratio'],
+    ['memory', 'pressure_memory_ratio'],
+  ]).map(([name, field]) => ({ name, ratio: median(records.map(({ probes }) => probes.kernel[field])) }))
+  const felt = waits.filter(({ ratio }) => ratio >= LEAST)
+  if (felt.length === 0) return []
+  const list = felt.map(({ name, ratio }) => `for ${name} ${wholePercent(ratio)}`).join(', ')
+  return [`Of the time, some task of the machine waited ${list} (pressure stall information).`]
 }
 
 /** What a request costs each resource, as medians over trials; the busiest first. @param {TrialRecord[]} records */

@@ -151,6 +151,11 @@ t.test(
     t.ok(found.accept_queue_max >= 1, `${found.accept_queue_max} waited`)
     t.ok(found.listen_overflows >= 1, `${found.listen_overflows} found no room`)
     t.match(found, { retransmits: Number, time_wait: Number, cores: { 0: { busy_ratio: Number } } })
+    if (!fs.existsSync('/proc/pressure/io')) return
+    for (const name of ['cpu', 'io', 'memory']) {
+      const ratio = found[`pressure_${name}_ratio`]
+      t.ok(ratio >= 0 && ratio <= 1.5, `${name}: ${ratio}`)
+    }
   },
 )
 

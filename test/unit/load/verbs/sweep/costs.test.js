@@ -31,6 +31,19 @@ t.test('the bias of the sampler is stated where counters exist', async (t) => {
   t.match(texts.at(-1), /saw 0.40 active statements on average; by the service's own counters 0.60/)
 })
 
+t.test('what the machine waited for besides its cores is said where it is felt', async (t) => {
+  const cores = { 0: { busy_ratio: 0.8, interrupts_ratio: 0, steal_ratio: 0 } }
+  const last = (/** @type {object} */ pressures) => {
+    const blocks = costBlocks({ capacity, records: [record(1000, 0.8, { kernel: { cores, ...pressures } })] })
+    return /** @type {any} */ (blocks.at(-1))
+  }
+  t.equal(
+    last({ pressure_io_ratio: 0.25, pressure_memory_ratio: 0.04 }).text,
+    'Of the time, some task of the machine waited for the disk 25 %, for memory 4 % (pressure stall information).',
+  )
+  t.equal(last({ pressure_io_ratio: 0.01, pressure_memory_ratio: 0 }).kind, 'table')
+})
+
 t.test('without trials near the capacity there is nothing to show', async (t) => {
   t.strictSame(costBlocks({ capacity, records: [record(100, 0.5)] }), [])
   t.strictSame(costBlocks({ capacity: null, records: [record(1000, 0.5)] }), [])
