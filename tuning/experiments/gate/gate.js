@@ -17,7 +17,7 @@ import { closeServices, openService } from './services.js'
  */
 
 const DEFAULTS = { blocks: 12, tolerance: 2, path: '/', seed: 1 }
-const QUICK_BLOCKS = 4
+const QUICK_BLOCKS = 3
 const DURATION_S = 1
 const TIMEOUT_S = 10
 
