@@ -67,12 +67,18 @@ export async function openDatabase(given, { run = 'without a name', own = null, 
   }
 }
 
+/** sees_others: what sessions of other roles do. */
+const LOOK = `SELECT current_setting('server_version') AS version,
+  current_setting('is_superuser') = 'on' OR pg_has_role('pg_read_all_stats', 'USAGE') AS sees_others`
+
 /** Opens a database read-only; without a URL, an embedded one. @param {string} [given] @param {{ pg?: NodeJS.ProcessEnv }} [options] @throws {DatabaseError} */
 export async function lookAtDatabase(given, { pg = {} } = {}) {
   const { client, close } = await reach(given, pg)
   try {
     await client.query('SET default_transaction_read_only = on')
-    return { query: rowsOf(client), close }
+    const query = rowsOf(client)
+    const [{ version, sees_others }] = await query(LOOK)
+    return { query, close, version, sees_others, round_trip_ms: null }
   } catch (error) {
     await close()
     throw error

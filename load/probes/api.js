@@ -17,6 +17,9 @@ const NAMES = [
   ...['redline_statement_seconds_count', 'redline_statement_seconds_sum', 'redline_gc_seconds_total'],
   ...['nodejs_gc_duration_seconds_sum', 'redline_connections_max', 'redline_dropped_connections_total'],
   ...['redline_problems_total', 'redline_shed_total'],
+  // Micrometer, and the Java client of Prometheus.
+  ...['process_files_open_files', 'process_files_max_files', 'jvm_gc_pause_seconds_sum'],
+  ...['jvm_gc_collection_seconds_sum', 'hikaricp_connections_max'],
 ]
 
 /** Gauges sampled throughout a trial. */
@@ -24,6 +27,15 @@ const GAUGES = [
   ...['redline_event_loop_utilization_ratio', 'redline_event_loop_delay_p99_seconds'],
   ...['redline_event_loop_delay_max_seconds', 'redline_in_flight_requests', 'redline_waiting_requests'],
   ...['redline_pool_idle', 'redline_pool_total', 'redline_pool_waiting', 'redline_hashing_passwords'],
+  // prom-client, and HikariCP by Micrometer.
+  ...['nodejs_eventloop_lag_p99_seconds', 'nodejs_eventloop_lag_max_seconds'],
+  ...['hikaricp_connections_active', 'hikaricp_connections_pending'],
+]
+
+/** Time in garbage collection; of the JVM, that for which it stood still. */
+const GC_SECONDS = [
+  ...['redline_gc_seconds_total', 'nodejs_gc_duration_seconds_sum'],
+  ...['jvm_gc_pause_seconds_sum', 'jvm_gc_collection_seconds_sum'],
 ]
 
 /** Keeps oversized, hostile labels out of the record. */
@@ -95,16 +107,17 @@ function tell(first, gauges, last, wall_s) {
   return {
     cpu_core_ratio: share(grown('process_cpu_seconds_total')),
     rss_bytes: last.sum('process_resident_memory_bytes'),
-    open_files: last.sum('process_open_fds'),
-    open_files_max: last.sum('process_max_fds'),
-    gc_ratio: share(grown('redline_gc_seconds_total') ?? grown('nodejs_gc_duration_seconds_sum')),
+    open_files: last.sum('process_open_fds') ?? last.sum('process_files_open_files'),
+    open_files_max: last.sum('process_max_fds') ?? last.sum('process_files_max_files'),
+    gc_ratio: share(GC_SECONDS.map(grown).find((seconds) => seconds !== null) ?? null),
     elu_ratio: mean('redline_event_loop_utilization_ratio'),
-    loop_delay_p99_ms: most_ms('redline_event_loop_delay_p99_seconds'),
-    loop_delay_max_ms: most_ms('redline_event_loop_delay_max_seconds'),
+    loop_delay_p99_ms: most_ms('redline_event_loop_delay_p99_seconds') ?? most_ms('nodejs_eventloop_lag_p99_seconds'),
+    loop_delay_max_ms: most_ms('redline_event_loop_delay_max_seconds') ?? most_ms('nodejs_eventloop_lag_max_seconds'),
     in_flight_mean: mean('redline_in_flight_requests'),
     waiting_mean: mean('redline_waiting_requests'),
-    pool_used_mean: total === null || idle === null ? null : total - idle,
-    pool_waiting_mean: mean('redline_pool_waiting'),
+    pool_used_mean: total === null || idle === null ? mean('hikaricp_connections_active') : total - idle,
+    pool_waiting_mean: mean('redline_pool_waiting') ?? mean('hikaricp_connections_pending'),
+    pool_max: last.sum('hikaricp_connections_max'),
     hashing_mean: mean('redline_hashing_passwords'),
     statements,
     statement_mean_ms: statements && statement_s !== null ? (statement_s / statements) * 1000 : null,

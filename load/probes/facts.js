@@ -21,7 +21,7 @@ const DATABASE_CONNECTIONS = `
 /**
  * Collects the machine's current state for preflight(); null means unknown. Takes 0.25 s, during which nothing else of ours
  * should run.
- * @param {{ cores: Pinned | null, database: Look | null, signal: AbortSignal }} run cores: the current pinning
+ * @param {{ cores: Pinned | null, database: Pick<Look, 'query'> | null, signal: AbortSignal }} run cores: the current pinning
  * @typedef {{ api: string, others: string }} Pinned
  */
 export async function gatherFacts({ cores, database, signal }) {
@@ -46,7 +46,7 @@ export async function gatherFacts({ cores, database, signal }) {
   }
 }
 
-/** @param {Look} database @returns {Promise<Record<'max' | 'reserved' | 'used', number> | null>} */
+/** @param {Pick<Look, 'query'>} database @returns {Promise<Record<'max' | 'reserved' | 'used', number> | null>} */
 async function connectionsOf(database) {
   return (await database.query(DATABASE_CONNECTIONS).catch(() => [null]))[0]
 }

@@ -1,10 +1,11 @@
 import { watchApi } from './api.js'
+import { watchFamily } from './family.js'
 import { watchGenerator } from './generator.js'
 import { watchKernel } from './kernel.js'
 import { watchPostgres } from './postgres.js'
 
 /**
- * @import { Database } from '../../sql/database.js'
+ * @import { Database, Look } from '../../sql/database.js'
  * @import { Host } from '../system/ssh/host.js'
  * @import { Probes, Traffic } from '../report/record.js'
  * @import { ProcessUse } from './process.js'
@@ -14,16 +15,17 @@ import { watchPostgres } from './postgres.js'
  * @typedef {{ sample?: () => Promise<void>, end: () => (traffic: Load) => Promise<any> }} Probe started with a load, sampled during it
  *   and ended at the last response: end reads what must be read at this moment, and returns a function that gives the findings
  * @typedef {Pick<Traffic, 'sent' | 'completed' | 'lateness_ms' | 'children_cpu_s' | 'connecting_cpu_s' | 'hosts'>} Load its result
- * @typedef {{ url: string, pid: number | null, metricsUrl: string | null, host?: Host, watch?: () => Promise<Probe> }} Watched the part
+ * @typedef {{ url: string, pid: number | null, metricsUrl: string | null, host?: Host, processes?: { pid: number, name: string }[],
+ *   watch?: () => Promise<Probe> }} Watched the part
  *   of a target that probes need; host: that it runs on, if not this machine; watch: starts a probe of its own, after the warm-up
  */
 
-/** @param {{ target: Watched, database: Database | null, generator: { pid: number } }} parts */
+/** @param {{ target: Watched, database: Database | Look | null, generator: { pid: number } }} parts */
 export async function startProbes({ target, database, generator }) {
   const { host } = target
   const there = host && watchHost(host)
   const probes = Object.entries({
-    api: await watchApi(target, there?.use),
+    api: await watchApi(target, there?.use ?? busiestOf(target)),
     postgres: await watchPostgres(database),
     generator: watchGenerator(generator),
     kernel: there ? there.kernel : watchKernel({ url: target.url, ours: target.pid !== null }),
@@ -47,6 +49,24 @@ export async function startProbes({ target, database, generator }) {
         return Object.fromEntries(await Promise.all(found))
       }
     },
+  }
+}
+
+/**
+ * The busiest family of a service that is not ours; Postgres is judged as such. Undefined: it is one process, which we know.
+ * @param {Pick<Watched, 'processes'>} target
+ */
+function busiestOf({ processes }) {
+  if (!processes) return undefined
+  const uses = processes
+    .filter(({ name }) => name !== 'postgres')
+    .map(({ pid, name }) => ({ name, use: watchFamily(pid) }))
+  return () => {
+    const known = uses.flatMap(({ name, use }) => {
+      const found = use()
+      return found ? { name, ...found } : []
+    })
+    return known.toSorted((a, b) => Number(b.main_core_ratio) - Number(a.main_core_ratio))[0] ?? null
   }
 }
 

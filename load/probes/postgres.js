@@ -36,14 +36,14 @@ const countersOf = (/** @type {string} */ version) => `
   SELECT (SELECT sum(xact_commit)::float8 FROM pg_stat_database) AS commits,
     (${WAL_FLUSHES.find(([first]) => Number.parseInt(version, 10) >= Number(first))?.[1]}) AS wal_flushes,
     (${COMMIT_PROBLEM}) AS commit_problem,
-    (pg_current_wal_lsn() - '0/0')::float8 AS wal_bytes,
+    ((CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_lsn() END) - '0/0')::float8 AS wal_bytes,
     (SELECT count(*)::int FROM pg_stat_activity WHERE backend_type = 'client backend') AS connections,
     current_setting('max_connections')::int AS connections_max`
 
 /**
  * Watches Postgres: wait events of the sessions, sampled; CPU of all its processes, where it runs on this machine; commits,
  * flushes, WAL, connections.
- * @param {Database | null} database @returns {Promise<Probe | null>}
+ * @param {Database | Look | null} database @returns {Promise<Probe | null>}
  */
 export async function watchPostgres(database) {
   if (!database) return null

@@ -42,8 +42,8 @@ export function watchProcess(pid) {
   }
 }
 
-/** @param {number} pid */
-function readUse(pid) {
+/** What a process has used so far; null without /proc, or if it is gone. @param {number} pid */
+export function readUse(pid) {
   const fields = statFields(pid)
   if (!fields) return null
   // The main thread's id equals the process id.
@@ -68,7 +68,7 @@ function threadsCpu_s(pid) {
 }
 
 /** @param {string} folder @returns {string[] | null} null: another user's process, or gone */
-function namesIn(folder) {
+export function namesIn(folder) {
   try {
     return readdirSync(folder)
   } catch {

@@ -22,7 +22,9 @@
  *   'quota_cores' | 'throttled_ratio'>} ProcessProbe
  * @typedef {ProcessProbe & Figures<'open_files_max' | 'gc_ratio' | 'elu_ratio' | 'loop_delay_p99_ms' | 'loop_delay_max_ms' | 'in_flight_mean' |
  *   'waiting_mean' | 'pool_used_mean' | 'pool_waiting_mean' | 'hashing_mean' | 'statements' | 'statement_mean_ms' | 'connections_max' |
- *   'dropped_connections'> & { problems?: Record<string, number>, shed?: Record<string, number>, metrics_problem?: string }} ApiProbe
+ *   'dropped_connections' | 'usable_cores' | 'pool_max'> & { name?: string, problems?: Record<string, number>, shed?: Record<string, number>, metrics_problem?: string }} ApiProbe name: of the
+ *   process that it is about, with its descendants, where the service is not ours: the busiest of those that are known; main_core_ratio is
+ *   then that of its busiest thread; usable_cores: on which it may run
  * @typedef {Figures<'samples' | 'active_mean' | 'cpu_core_ratio' | 'commits' | 'wal_flushes' | 'wal_bytes' | 'connections' | 'connections_max' |
  *   'round_trip_ms'> &
  *   { waits?: Record<string, number>, cores?: string, quota_cores?: number, throttled_ratio?: number, checkpoint_s?: number, checkpoint_problem?: string,
@@ -136,6 +138,7 @@
  * @property {string} [shown_url] the same without its secrets; a kept plan has only this one, as its url
  * @property {SshPlan | null} [ssh] the host on which it is started; by default this one
  * @property {string | null} metrics_url of a service behind a URL
+ * @property {string} [postgres_url] of the database of a service behind a URL, which is only looked at; a kept plan does not have it
  * @property {string} [start] command that starts this service; a kept plan does not have it
  * @property {number[] | null} rates_rps null: the capacity is searched for
  * @property {number[]} connections their number in each trial; none: as many as a trial needs

@@ -26,7 +26,12 @@ export function keptPlan(plan) {
     }),
     body: { ...(source && !entries && !replay && { body_base64: undefined }), data: undefined },
   })
-  return JSON.parse(JSON.stringify({ ...kept, ...(kept.start && { start: WITHHELD }) }))
+  return JSON.parse(
+    JSON.stringify({
+      ...kept,
+      ...(kept.start && { start: WITHHELD }),
+    }),
+  )
 }
 
 /** Whether a kept plan lacks something that only its command line held. @param {object} plan */
@@ -55,7 +60,7 @@ export function livePlan(plan) {
     }
   return changed(plan, {
     url: (flag, url) => ({ url: resolveUrl(flag, url), shown_url: keptUrl(url) }),
-    header: (_, value) => resolveText('header', value),
+    header: (name, value) => resolveText(name === 'postgres-url' ? name : 'header', value),
     entry: (entry) => found?.get(entry.name) ?? entry,
     body: lacksBody ? { body_base64: bodyOf(source.file) } : { ...data },
   })
@@ -68,7 +73,7 @@ export function livePlan(plan) {
  *   entry: (entry: Entry) => object, body: Partial<Pick<MixPlan, 'body_base64' | 'data'>> }} change
  */
 function changed(plan, change) {
-  const { url, metrics_url, sides, without, mix } = plan
+  const { url, metrics_url, postgres_url, sides, without, mix } = plan
   const side = (/** @type {[string, any]} */ [name, own]) => {
     return [name, own.url ? { ...own, ...change.url(name, own.url) } : own]
   }
@@ -78,6 +83,7 @@ function changed(plan, change) {
     ...plan,
     ...(url && change.url('url', url)),
     ...(metrics_url && { metrics_url: change.url('metrics-url', metrics_url).url }),
+    ...(postgres_url && { postgres_url: change.header('postgres-url', postgres_url) }),
     ...(sides && { sides: Object.fromEntries(Object.entries(sides).map(side)) }),
     ...(without && { without: without.map(change.entry) }),
     ...(mix && { mix: { ...mix, headers: mix.headers.map(header), ...change.body, ...entries } }),

@@ -1,8 +1,8 @@
 import { SETTINGS } from '../../api/settings.js'
-import { WITHHELD } from '../command/credentials.js'
+import { keptDatabaseUrl, WITHHELD } from '../command/credentials.js'
 import { UsageError } from '../command/errors.js'
 import { durationFlag, numberFlag, oneOf, seedFlag, wholeNumbers } from '../command/flags.js'
-import { urlFlag } from '../command/references.js'
+import { REFERENCES, resolveText, urlFlag } from '../command/references.js'
 import { mostConnections } from '../generators/connections.js'
 import { DRIVERS } from '../generators/drivers/index.js'
 import { HOSTS_FLAGS, originOf } from '../generators/hosts/flags.js'
@@ -106,6 +106,13 @@ export const PLAN_FLAGS = {
     about: 'the service behind --url is started by it on a core of its own, and again between samples',
     shown: () => WITHHELD,
   },
+  'postgres-url': {
+    value: 'URL',
+    about: `the Postgres of that service, which is only looked at: what its sessions wait for; may hold ${REFERENCES}`,
+    shown: keptDatabaseUrl,
+    parse: postgresUrl,
+    expected: 'a URL such as postgres://user:password@host:5432/database',
+  },
   'metrics-url': urlFlag('metrics-url', "what that service tells of itself, in Prometheus' text format"),
   ...HOSTS_FLAGS,
   ...MIX_FLAGS,
@@ -137,6 +144,7 @@ export function planOf(flags, settings = {}) {
     url,
     metrics_url: flags['metrics-url'] ?? null,
     ...(flags.start && { start: flags.start }),
+    ...(flags['postgres-url'] && { postgres_url: flags['postgres-url'] }),
     ssh: sshPlan,
     driver: driver.name,
     rates_rps: flags.speed ? ratesOf(mix, flags.speed) : (flags.rates ?? null),
@@ -191,6 +199,8 @@ function refuseMisfits({ name, loop }, flags, connections, duration_s) {
     '--start: requires --url, at which the service will answer': flags.start && !flags.url,
     '--pid: cannot be combined with --start, whose process is known': flags.pid && flags.start,
     "--pid: requires --url; the local API's own processes are known": flags.pid && !flags.url,
+    "--postgres-url: requires --url; the local API's own database is --database-url":
+      flags['postgres-url'] && !flags.url,
     "--metrics-url: requires --url; the local API's own page is always read": flags['metrics-url'] && !flags.url,
     [`--duration: expected time for one request at each rate, got ${least.toFixed(2)} requests`]: least < 1,
     [`--duration: expected at most ${MAX_REQUESTS} requests in a trial, got ${most}`]: most > MAX_REQUESTS,
@@ -226,6 +236,12 @@ export function refuseEnded({ pids = [] }) {
     if (now !== name)
       throw new UsageError(`--pid ${pid}: expected the process ${name}, got ${now}: start another run with its new id`)
   }
+}
+
+/** @param {string} text */
+function postgresUrl(text) {
+  const full = resolveText('postgres-url', text)
+  return /^postgres(ql)?:\/\//.test(full) && URL.canParse(full) ? text : undefined
 }
 
 /** @param {string} text */

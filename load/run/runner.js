@@ -141,7 +141,7 @@ async function runTrials({ experiment, run, plan, results }, state, records, io,
       const trialPlan = { trial, mix: plan.mix, timeout_s: plan.timeout_s, ...origin.of(load.driver), ...load }
       progress.trialStarted(trialPlan, step.left_s, cell, step.about)
       const database = target.countsRows ? site.database : null
-      const about = { slo: plan.slo, runId: state.run_id, experiment: experiment.name, at, cell }
+      const about = { look: site.look, slo: plan.slo, runId: state.run_id, experiment: experiment.name, at, cell }
       const record = await lab.runTrial({ target, database, ...about }, trialPlan, signal, progress.tick)
       results.appendTrial(record)
       records.push(record)
@@ -179,11 +179,12 @@ function warnOfMetrics({ warnings }, { probes }) {
 
 /**
  * The default target: the plan's URL, or the local API. A cell relaxes a limit, which may be more than the host allows.
- * @param {Cell | null} cell @param {Place} place @param {Pick<Plan, 'url' | 'metrics_url' | 'shown_url' | 'start'>} plan
+ * @param {Cell | null} cell @param {Place} place @param {Pick<Plan, 'url' | 'metrics_url' | 'shown_url' | 'start' | 'pids'>} plan
  */
-export async function openPlanned(cell, place, { url, metrics_url: metricsUrl, shown_url: shownUrl, start }) {
+export async function openPlanned(cell, place, plan) {
+  const { url, metrics_url: metricsUrl, shown_url: shownUrl, start, pids: processes } = plan
   if (url && start) return openStarted({ start, url, metricsUrl, shownUrl, ...place })
-  if (url) return openUrl(url, { metricsUrl, shownUrl })
+  if (url) return openUrl(url, { metricsUrl, shownUrl, processes })
   return openApi(relaxed(place, cell)).catch((error) => {
     const isRefused = cell !== null && (error instanceof ServiceEnded || error instanceof UsageError)
     throw isRefused ? new NotApplied(error.message) : error

@@ -1,5 +1,5 @@
 import { LAB_SCHEMA } from '../../sql/address.js'
-import { openDatabase } from '../../sql/database.js'
+import { DatabaseError, lookAtDatabase, openDatabase } from '../../sql/database.js'
 import { settingsOf } from '../command/environment.js'
 import { UsageError } from '../command/errors.js'
 import { DRIVERS } from '../generators/drivers/index.js'
@@ -9,7 +9,7 @@ import { pinToCores } from '../system/processes.js'
 import { openHost } from '../system/ssh/host.js'
 
 /**
- * @import { Database } from '../../sql/database.js'
+ * @import { Database, Look } from '../../sql/database.js'
  * @import { Environment } from '../command/environment.js'
  * @import { Host } from '../system/ssh/host.js'
  * @import { Target, openLocal } from '../targets/index.js'
@@ -23,8 +23,8 @@ import { openHost } from '../system/ssh/host.js'
  * this machine.
  * @param {Plan} plan @param {Results} results @param {Io & { runId: string }} io @param {typeof pinToCores} [takeCores]
  * @returns {Promise<Site>} @throws {UsageError} the database is not named as one that may be emptied
- * @typedef {{ database: Database | null, cores: Cores | null, place: Place, host: Host | null, close: () => Promise<void> }} Site
- *   cores: of this machine; null: nothing is pinned here; host: on which the API runs, if not here
+ * @typedef {{ database: Database | null, cores: Cores | null, place: Place, host: Host | null, look?: Look, close: () => Promise<void> }} Site
+ *   look: at the database of a service that is not ours; cores: of this machine; null: nothing is pinned here; host: on which the API runs, if not here
  * @typedef {{ api: string, others: string }} Cores
  * @typedef {Parameters<typeof openLocal>[0] & { allCores: string | null, host?: Host }} Place where a target is to run
  */
@@ -36,7 +36,9 @@ export async function openSite(plan, results, io, takeCores = pinToCores) {
     // A service of the user's finds the environment that it would have had without the lab.
     const env = { ...environment.forApi, ...environment.pg }
     const place = { databaseUrl: '', cores: cores?.api ?? null, allCores: null, env, logFile }
-    return { database: null, cores, place, host: null, close: async () => {} }
+    const look = plan.postgres_url ? await lookAt(plan.postgres_url) : undefined
+    if (look && !look.sees_others) progress.note(`warning: ${BLIND_ROLE}`)
+    return { database: null, cores, place, host: null, ...(look && { look }), close: async () => look?.close() }
   }
   refuseUnnamed(environment)
   const { url, pg } = environment.database
@@ -63,6 +65,17 @@ export async function openSite(plan, results, io, takeCores = pinToCores) {
     throw error
   }
 }
+
+/** @param {string} url */
+function lookAt(url) {
+  return lookAtDatabase(url).catch((error) => {
+    const said = error.message.replace(/^DATABASE_URL/, '--postgres-url')
+    throw error instanceof DatabaseError ? new DatabaseError(said) : error
+  })
+}
+
+const BLIND_ROLE =
+  '--postgres-url: its role does not see what other sessions wait for: GRANT pg_monitor TO it, as a superuser'
 
 /** A URL in `.env` is for the API, whose rows are of value; the lab would empty a table. @param {Environment} environment @throws {UsageError} */
 export function refuseUnnamed({ database: { url, isNamed } }) {

@@ -12,7 +12,7 @@ import { judge } from '../verdict/judge.js'
 import { limitOf } from '../verdict/limit.js'
 
 /**
- * @import { Database } from '../../sql/database.js'
+ * @import { Database, Look } from '../../sql/database.js'
  * @import { Generator } from '../generators/drive.js'
  * @import { Load } from '../generators/drivers/index.js'
  * @import { Calm, Target } from '../targets/index.js'
@@ -25,15 +25,15 @@ const NO_WARMUP = { sent: 0, completed: 0, ok: 0, goodput_rps: 0, status: /** @t
 
 /**
  * One trial: empty the table, warm up, drive, count the stored rows, judge.
- * @param {{ target: Target, database: Database | null, slo: Slo, runId: string, experiment: string, at: At, cell: any }} setup
- *   database: null when the target's rows are not ours to count
+ * @param {{ target: Target, database: Database | null, look?: Look, slo: Slo, runId: string, experiment: string, at: At, cell: any }} setup
+ *   database: null when the target's rows are not ours to count; look: at the database of such a target
  * @param {TrialPlan} plan @param {AbortSignal} signal @param {(counts: any) => void} onCounts while the load is on
  * @param {(...args: Parameters<typeof startGenerator>) => Promise<Generator>} [start] @returns {Promise<TrialRecord>}
  * @typedef {StepLoad & Pick<Load, 'load_hosts' | 'ssh_config' | 'local_addresses'> & { trial: number, mix: MixPlan, timeout_s: number }} TrialPlan
  *   trial: number within the run, from 1
  */
 export async function runTrial(setup, plan, signal, onCounts, start = startGenerator) {
-  const { target, database, slo, runId, experiment, at, cell } = setup
+  const { target, database, look = null, slo, runId, experiment, at, cell } = setup
   const started_at = new Date().toISOString()
   await orAborted(signal, async () => database?.reset())
   const work_ms = plan.times_work ? await orAborted(signal, () => workOn(target)) : null
@@ -62,7 +62,7 @@ export async function runTrial(setup, plan, signal, onCounts, start = startGener
       )
     }
     probes = await orAborted(signal, async () => {
-      const started = await startProbes({ target, database, generator })
+      const started = await startProbes({ target, database: database ?? look, generator })
       if (signal.aborted) started.stop()
       return started
     })

@@ -4,10 +4,19 @@ import { keptUrl } from '../command/credentials.js'
 
 /**
  * A service that already runs: the lab does not start, set, empty or count anything of it.
- * @param {string} url @param {{ metricsUrl?: string | null, shownUrl?: string }} [options] shownUrl: without secrets
+ * @param {string} url @param {{ metricsUrl?: string | null, shownUrl?: string, processes?: { pid: number, name: string }[] }} [options] shownUrl: without secrets; processes: of it, on this machine
  * @returns {Target}
  */
-export function openUrl(url, { metricsUrl = null, shownUrl = keptUrl(url) } = {}) {
+export function openUrl(url, { metricsUrl = null, shownUrl = keptUrl(url), processes = [] } = {}) {
   const nothing = { adminUrl: null, pid: null, cores: null, settings: {}, stop: async () => {} }
-  return { ...nothing, kind: 'url', countsRows: false, url, shownUrl, metricsUrl, died: new Promise(() => {}) }
+  return {
+    ...nothing,
+    processes,
+    kind: 'url',
+    countsRows: false,
+    url,
+    shownUrl,
+    metricsUrl,
+    died: new Promise(() => {}),
+  }
 }

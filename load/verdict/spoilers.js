@@ -21,7 +21,7 @@ import { named, preflight, preflightOfHost, sentenceOf } from './preflight/prefl
  * @param {Plan} plan @param {Site} site @param {Pick<Target, 'settings'>} target
  * @param {{ signal: AbortSignal, progress: { note: (text: string) => void } }} io
  * @returns {Promise<string[]>} warnings
- * @typedef {{ database: Look | null, cores: { api: string, others: string } | null, host: Host | null, origin: OpenOrigin }} Site
+ * @typedef {{ database: Pick<Look, 'query'> | null, cores: { api: string, others: string } | null, host: Host | null, origin: OpenOrigin }} Site
  *   host: runs the API; null: this machine, or an unknown one
  */
 export async function spoilers({ load }, plan, { database, cores, host, origin }, { settings }, { signal, progress }) {
@@ -58,7 +58,7 @@ export async function spoilers({ load }, plan, { database, cores, host, origin }
 /**
  * Inspects the machine (0.25 s) and measures the generator's ceiling (3 to 4 s) before a run. Nothing else of ours should be busy
  * meanwhile.
- * @param {{ database: Look | null, cores: ReturnType<typeof pinToCores>, measuresCeiling: boolean, signal: AbortSignal,
+ * @param {{ database: Pick<Look, 'query'> | null, cores: ReturnType<typeof pinToCores>, measuresCeiling: boolean, signal: AbortSignal,
  *   note: (text: string) => void }} run note: reports progress
  * @throws the signal's reason if it is aborted
  */

@@ -16,8 +16,9 @@ import { RESOURCES } from '../../verdict/resources.js'
 const NEAR = 0.15
 
 /** The answer in a sentence or two. @param {SweepFindings} findings */
-export function sweepSentence({ capacity, limit, records, plan }) {
-  return `${capacity ? `Capacity: ${ratesText(capacity)}${timesText(capacity, plan)}` : unjudged(records)}.${limit ? ` Limit: ${limit.resource}, ${RESOURCES[limit.resource]?.[0] ?? 'unknown'}.` : ''}`
+export function sweepSentence(findings) {
+  const { capacity, limit, records, plan } = findings
+  return `${capacity ? `Capacity: ${ratesText(capacity)}${timesText(capacity, plan)}` : unjudged(records)}.${limit ? ` Limit: ${limit.resource}, ${diagnosis(findings)[0]}.` : ''}`
 }
 
 /** What was found, with what supports it. @param {SweepFindings} findings @returns {Item[]} */
@@ -129,10 +130,11 @@ export function nearCapacity(capacity, records) {
 }
 
 /** @param {SweepFindings} findings @returns {(Item | null)[]} */
-function limitItems({ limit, plan, elasticities = [] }) {
+function limitItems(findings) {
+  const { limit, plan, elasticities = [] } = findings
   if (!limit) return []
   const { resource, evidence, runner_up, runner_up_evidence, confirmed, kind } = limit
-  const [is, change] = RESOURCES[resource] ?? ['unknown', '']
+  const [is, change] = diagnosis(findings)
   const wasTested = limitsThroughput(resource) && elasticities.some(({ undosed }) => !undosed)
   return [
     {
@@ -145,11 +147,27 @@ function limitItems({ limit, plan, elasticities = [] }) {
           CONFIRMED[wasTested && confirmed === null ? 'undecided' : String(confirmed)],
           `What to change next: ${change}.`,
         ]),
-    plan.url && !plan.metrics_url ? FROM_OUTSIDE : null,
+    unseenText(plan),
   ]
 }
 
-const FROM_OUTSIDE = 'Seen from outside only: what happens within the service is not known (--metrics-url tells more).'
+/** What the limit is, and what to change. What fails although nothing visible is at its limit is limited by something else. @param {Pick<SweepFindings, 'limit' | 'capacity' | 'plan'>} findings */
+function diagnosis({ limit, capacity, plan }) {
+  const isHidden = plan.url !== null && limit?.resource === 'none-reached' && capacity?.high_rps != null
+  if (isHidden) return ['what limits it is not visible from outside', '']
+  return RESOURCES[String(limit?.resource)] ?? ['unknown', '']
+}
+
+/** What is not known of a service that is not ours, and how to provide it. @param {Plan} plan */
+function unseenText({ url, start, pids = [], metrics_url, postgres_url }) {
+  const hints = [
+    ...(start || pids.some(({ name }) => name !== 'postgres') ? [] : ['--pid: its CPU, threads, memory and files']),
+    ...(metrics_url ? [] : ['--metrics-url: its own figures']),
+    ...(postgres_url ? [] : ["--postgres-url: its database's waits and locks"]),
+  ]
+  if (url === null || hints.length === 0) return null
+  return `Not everything of the service was seen. What would show more: ${hints.join('; ')}.`
+}
 
 /** @type {Record<string, string>} */
 const CONFIRMED = {

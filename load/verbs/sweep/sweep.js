@@ -34,7 +34,7 @@ export const sweep = {
   npm run sweep -- --rates 1000,2000,3000 --duration 30s --driver vegeta
   npm run sweep -- --driver autocannon --connections 1,8,64
   npm run sweep -- --url http://127.0.0.1:8080/user --rates 100,200 --slo-p99 50ms
-  npm run sweep -- --url http://127.0.0.1:8080/user --pid 4711
+  npm run sweep -- --url http://127.0.0.1:8080/user --pid 4711 --postgres-url '{{env SHOP_DATABASE}}'
   npm run sweep -- --url http://127.0.0.1:8080/ --start 'node server.js' --method GET
   npm run sweep -- --url http://127.0.0.1:8080 --mix mix.json --data users.csv
   npm run sweep -- --url http://127.0.0.1:8080/ --replay access.log --speed 1,2

@@ -2,7 +2,10 @@ import { count, milliseconds, wholePercent } from '../../report/format.js'
 import { expandCores } from '../../system/machine.js'
 import { CORE_FULL_RATIO, finding, fullness, NOTHING, ofFailed } from './finding.js'
 
-/** @import { Detect } from './finding.js' */
+/**
+ * @import { Detect } from './finding.js'
+ * @import { ApiProbe } from '../../report/record.js'
+ */
 
 /** Share of the time in garbage collection: more than ten times what this API needs when it is busy. */
 const GC_RATIO = 0.25
@@ -75,6 +78,8 @@ export function apiThreadpool({ probes }) {
 /** @type {Detect} */
 export function apiBlocked({ traffic, probes }, slo) {
   const { main_core_ratio, run_delay_ratio = 0, elu_ratio = 0, loop_delay_max_ms = 0, shed = {} } = probes.api
+  // Not every program has an event loop.
+  if (probes.api.name && !loop_delay_max_ms) return NOTHING
   const turnedAway = Object.values(shed).reduce((sum, number) => sum + number, 0)
   // Requests that were turned away after their clients had given up are not among the completed.
   const served = traffic.completed - Math.min(turnedAway, traffic.status[503] ?? 0)
@@ -91,8 +96,9 @@ export function apiBlocked({ traffic, probes }, slo) {
 
 /** @type {Detect} */
 export function apiCpu({ target, probes }) {
-  const { cpu_core_ratio } = probes.api
+  const { cpu_core_ratio, name } = probes.api
   if (cpu_core_ratio === undefined) return NOTHING
+  if (name) return foreignCpu(probes.api)
   const { elu_ratio = cpu_core_ratio, main_core_ratio = elu_ratio } = probes.api
   const cores = expandCores(target.cores ?? '')
   const isAlone = cores.length === 1
@@ -105,10 +111,20 @@ export function apiCpu({ target, probes }) {
   return finding(full / COUNTED_FULL_RATIO, `${used}; the core was ${wholePercent(full)} busy (${beside})`)
 }
 
+/** A program of others is full where one of its threads is, or all cores on which it may run. @param {ApiProbe} probe */
+function foreignCpu({ name, cpu_core_ratio = 0, main_core_ratio = 0, run_delay_ratio = 0, usable_cores = Infinity }) {
+  const cores = usable_cores === 1 ? 'the core' : `${usable_cores} cores`
+  return finding(
+    Math.max(main_core_ratio + run_delay_ratio, cpu_core_ratio / usable_cores) / CORE_FULL_RATIO,
+    `${name} used ${wholePercent(cpu_core_ratio)} of a core (it may use ${cores}), its busiest thread or interpreter ${wholePercent(main_core_ratio)}`,
+    `a thread of it waited for a core ${wholePercent(run_delay_ratio)} of the time`,
+  )
+}
+
 /** @type {Detect} */
 export function poolSize({ settings, probes }) {
   const { pool_used_mean, pool_waiting_mean = 0, statement_mean_ms, problems } = probes.api
-  const max = Number(settings.POOL_MAX)
+  const max = Number(settings.POOL_MAX ?? probes.api.pool_max)
   if (pool_used_mean === undefined || !max) return NOTHING
   const full = pool_used_mean / max
   const isAskedForMore = pool_waiting_mean >= 1 || problems?.no_database_slot

@@ -29,19 +29,21 @@ export function suspectsOf({ pids = [] }, { target, probes }, waiting) {
     const resource = name === 'postgres' ? 'postgres-cpu' : 'api-cpu'
     return { suspect: `process ${pid} (${name})`, resource, pid }
   })
+  // What is not ours is slowed only where its process was named.
+  const isOurs = target.kind !== 'url' && target.kind !== 'started'
   if (target.kind !== 'url') {
     const suspect = isPinned ? `core ${target.cores} (the service)` : 'the service'
     const cores = isPinned && { cores: String(target.cores) }
     suspects.push({ suspect, resource: 'api-cpu', of: 'service', ...cores })
   }
-  if (isPinned && own !== undefined) {
+  if (isOurs && isPinned && own !== undefined) {
     const suspect = `core ${own} (Postgres${shared ? ' and the generator' : ''})`
     suspects.push({ suspect, resource: 'postgres-cpu', cores: own })
   }
-  if (own !== undefined) suspects.push({ suspect: 'Postgres', resource: 'postgres-cpu', of: 'postgres' })
+  if (isOurs && own !== undefined) suspects.push({ suspect: 'Postgres', resource: 'postgres-cpu', of: 'postgres' })
   suspects.push({ suspect: 'the generator', resource: 'generator-cpu', of: 'generator' })
   const { wal_flushes = 0, commit_problem } = waiting?.probes.postgres ?? {}
-  if (waiting && wal_flushes > 0 && !commit_problem) {
+  if (isOurs && waiting && wal_flushes > 0 && !commit_problem) {
     const flush_us = Math.round((waiting.load.duration_s * 1e6) / wal_flushes)
     suspects.push({ suspect: 'the commit', resource: 'postgres-commit', flush_us })
   }

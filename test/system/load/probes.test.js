@@ -63,6 +63,51 @@ t.test('a service whose page cannot be read is known by what the kernel says, an
   t.equal(metrics_problem, 'the metrics page: expected 200, got 403')
 })
 
+/** As Micrometer prints it for a Spring Boot service, at the start and at the end of a load. @param {number} look */
+const SPRING = (look) => `
+# HELP hikaricp_connections_active Active connections
+hikaricp_connections_active{pool="HikariPool-1",} 9.0
+hikaricp_connections_pending{pool="HikariPool-1",} 4.0
+hikaricp_connections_max{pool="HikariPool-1",} 10.0
+jvm_gc_pause_seconds_sum{action="end of minor GC",cause="G1",} ${look / 100}
+process_files_open_files 87.0
+process_files_max_files 1048576.0
+`
+
+/** As prom-client prints its default metrics. @param {number} look */
+const NODE = (look) => `
+process_cpu_seconds_total ${look}
+process_resident_memory_bytes 50000000
+process_open_fds 21
+process_max_fds 1024
+nodejs_eventloop_lag_p99_seconds 0.012
+nodejs_eventloop_lag_max_seconds 0.034
+nodejs_gc_duration_seconds_sum{kind="major"} ${look / 50}
+nodejs_gc_duration_seconds_sum{kind="minor"} ${look / 50}
+`
+
+t.test('what the usual clients of Prometheus tell is understood', async (t) => {
+  const told = async (/** @type {(look: number) => string} */ page) => {
+    let looks = 0
+    const url = await httpServer(t, (_req, res) => void res.end(page(++looks)))
+    const probe = await watchApi({ pid: null, metricsUrl: url })
+    await probe.sample?.()
+    return probe.end()(TRAFFIC)
+  }
+  const spring = await told(SPRING)
+  t.match(spring, { pool_used_mean: 9, pool_waiting_mean: 4, pool_max: 10, open_files: 87, open_files_max: 1_048_576 })
+  t.ok(spring.gc_ratio > 0, 'GC')
+  const node = await told(NODE)
+  t.match(node, {
+    rss_bytes: 50_000_000,
+    open_files: 21,
+    open_files_max: 1024,
+    loop_delay_p99_ms: 12,
+    loop_delay_max_ms: 34,
+  })
+  t.ok(Math.abs(node.gc_ratio / node.cpu_core_ratio / 0.04 - 1) < 1e-6, '0.04 s for each second of CPU')
+})
+
 t.test('a process that works is told from one that waits', { skip: withoutProc }, async (t) => {
   const waiter = spawn('sleep', ['60'])
   t.teardown(() => waiter.kill('SIGKILL'))

@@ -45,6 +45,13 @@ const CASES = [
     [{ suspect: 'the service', ...SERVICE }, GENERATOR],
   ],
   ['already running', { kind: 'url', cores: null }, {}, [GENERATOR]],
+  ['already running, whose Postgres is only looked at', { kind: 'url', cores: null }, POSTGRES, [GENERATOR]],
+  [
+    'started for the run, whose Postgres is only looked at',
+    { kind: 'started', cores: '0' },
+    POSTGRES,
+    [{ suspect: 'the service', ...SERVICE }, GENERATOR],
+  ],
 ]
 
 t.test('what can be slowed follows from where the service and Postgres run', async (t) => {

@@ -1,0 +1,85 @@
+import { coresOf, expandCores, nofileOf, textOf } from '../system/machine.js'
+import { familyOf, nameOf, namesIn, readUse } from './process.js'
+
+/** @import { ProcessUse } from './process.js' */
+
+/**
+ * Watches a process of whatever program with all its descendants, as one: workers of a cluster, of gunicorn. The returned function gives
+ * their resource use since then, or null if the process is gone. What computes in one thread is full when this thread is, so
+ * main_core_ratio is that of the busiest thread, or of a whole process whose interpreter runs one thread at a time; open_files are those of the process that has most.
+ * @param {number} ancestor
+ * @returns {() => ProcessUse & { open_files_max: number | null, usable_cores: number | null } | null}
+ */
+export function watchFamily(ancestor) {
+  const started_ms = performance.now()
+  const before = usesOf(ancestor)
+  return () => {
+    const now = usesOf(ancestor)
+    const [root] = now
+    if (!root || root.pid !== ancestor) return null
+    const wall_s = (performance.now() - started_ms) / 1000
+    const grown = now.map((one) =>
+      sinceOf(
+        one,
+        before.find(({ pid }) => pid === one.pid),
+      ),
+    )
+    const sum = (/** @type {'cpu_s' | 'threads_cpu_s' | 'rss_bytes'} */ name) =>
+      grown.reduce((all, one) => all + one[name], 0)
+    const [crowded] = now.toSorted((a, b) => b.open_files - a.open_files)
+    const { quota_cores, throttled_s } = root
+    return {
+      cpu_s: sum('cpu_s'),
+      threads_cpu_s: sum('threads_cpu_s'),
+      cpu_core_ratio: sum('cpu_s') / wall_s,
+      main_core_ratio: Math.max(...grown.map(({ thread_s }) => thread_s)) / wall_s,
+      run_delay_ratio: Math.max(...grown.map(({ run_delay_s }) => run_delay_s)) / wall_s,
+      rss_bytes: sum('rss_bytes'),
+      open_files: crowded.open_files,
+      open_files_max: nofileOf(crowded.pid),
+      quota_cores,
+      throttled_ratio: throttled_s === null ? null : (throttled_s - Number(before[0]?.throttled_s)) / wall_s,
+      usable_cores: expandCores(coresOf(ancestor) ?? '').length || null,
+    }
+  }
+}
+
+/** Programs whose threads share one lock of their interpreter (CPython's GIL, CRuby's GVL). */
+const ONE_AT_A_TIME = /^(python|gunicorn|uwsgi|celery|uvicorn|ruby|puma|unicorn)/
+
+/** @typedef {ReturnType<typeof usesOf>[number]} Use */
+
+/** @param {number} ancestor */
+function usesOf(ancestor) {
+  return familyOf(ancestor).flatMap((pid) => {
+    const use = readUse(pid)
+    return use
+      ? {
+          pid,
+          name: nameOf(pid) ?? '',
+          ...use,
+          threads_s: threadsOf(pid),
+          open_files: namesIn(`/proc/${pid}/fd`)?.length ?? 0,
+        }
+      : []
+  })
+}
+
+/** CPU seconds of each thread by its id. @param {number} pid @returns {Map<string, number>} */
+function threadsOf(pid) {
+  const ids = namesIn(`/proc/${pid}/task`) ?? []
+  return new Map(ids.map((id) => [id, Number(textOf(`/proc/${pid}/task/${id}/schedstat`)?.split(' ')[0] ?? 0) / 1e9]))
+}
+
+/** What a process has used since then; without a reading from then, it is younger. @param {Use} now @param {Use} [before] */
+function sinceOf(now, before) {
+  const threads_s = [...now.threads_s].map(([id, cpu_s]) => cpu_s - (before?.threads_s.get(id) ?? 0))
+  const threads_cpu_s = threads_s.reduce((all, one_s) => all + one_s, 0)
+  return {
+    cpu_s: now.cpu_s - (before?.cpu_s ?? 0),
+    threads_cpu_s,
+    thread_s: ONE_AT_A_TIME.test(now.name) ? threads_cpu_s : Math.max(0, ...threads_s),
+    run_delay_s: (now.run_delay_s ?? 0) - (before?.run_delay_s ?? 0),
+    rss_bytes: now.rss_bytes,
+  }
+}
