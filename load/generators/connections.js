@@ -1,4 +1,5 @@
 import { ephemeralPorts } from '../probes/facts.js'
+import { highestP99Of } from '../report/slo.js'
 import { nofileOf } from '../system/machine.js'
 
 /** @import { Plan } from '../report/record.js' */
@@ -19,13 +20,13 @@ const DYNAMIC_PORTS = 16_384
  * open more. By Little's law (L = lambda W), a trial that meets its SLO has at most rate x p99 requests in flight on average. If
  * the SLO is as long as the timeout, any answer counts, however late, and a pinned number is part of the experiment. A target
  * with a connection limit is never offered more: if all are busy, that is the target's limit.
- * @param {Pick<Plan, 'connections' | 'connections_max' | 'target_connections_max' | 'slo' | 'timeout_s'>} plan
+ * @param {Pick<Plan, 'connections' | 'connections_max' | 'target_connections_max' | 'slo' | 'slos' | 'timeout_s'>} plan
  * @param {number} rate_rps
  */
 export function connectionsFor(plan, rate_rps) {
   const { connections_max, target_connections_max = Number.POSITIVE_INFINITY, timeout_s } = plan
   const [pinned] = plan.connections
-  const { p99_ms } = plan.slo
+  const p99_ms = highestP99Of(plan)
   if (!connections_max && p99_ms >= timeout_s * 1000) return { connections: pinned }
   const connections_needed = Math.min(target_connections_max, Math.ceil((SPARE * rate_rps * p99_ms) / 1000))
   if (!connections_max) return { connections: pinned, connections_needed }

@@ -2,6 +2,7 @@ import { readFileSync, statSync } from 'node:fs'
 import { METHODS } from 'node:http'
 import { keptUrl } from '../command/credentials.js'
 import { UsageError } from '../command/errors.js'
+import { boundsOf, SLO_EXPECTED } from '../report/slo.js'
 import { KNOWN_BLANKS, unknownBlank } from './template.js'
 
 /** @import { Entry } from '../report/record.js' */
@@ -10,7 +11,7 @@ const MAX_BYTES = 1 << 20
 const MAX_ENTRIES = 1000
 const MAX_WEIGHT = 1e9
 
-const KEYS = ['name', 'method', 'path', 'body', 'weight']
+const KEYS = ['name', 'method', 'path', 'body', 'weight', 'slo']
 const SHAPE =
   '[{"name":"create","method":"POST","path":"/user","body":"{\\"email\\":\\"{{seq}}@a.test\\"}","weight":1}]'
 
@@ -24,7 +25,7 @@ export function isMethod(text) {
 
 /**
  * Reads a weighted mix from a JSON file: a list of objects with a name, a path and, optionally, a method (default: POST with
- * a body, otherwise GET), a body (text or JSON) and a weight (default: 1).
+ * a body, otherwise GET), a body (text or JSON), a weight (default: 1) and an SLO of its own (default: none).
  * @param {string} file @param {string[]} without names of entries to leave out @returns {Entry[]} at least one
  * @throws {UsageError}
  */
@@ -93,7 +94,9 @@ function entryOf(given, i) {
   expect(isPath, `a path that begins with / and holds neither spaces nor what URLs escape, in ${whose}`, found)
   const blank = unknownBlank(path) ?? unknownBlank(body)
   expect(blank === null, `${KNOWN_BLANKS} in ${whose}`, String(blank))
-  return { name, method, path, body, weight }
+  const slo = given.slo === undefined ? undefined : boundsOf(given.slo)
+  expect(slo !== undefined || given.slo === undefined, `${SLO_EXPECTED} as the slo of ${whose}`, shown(given.slo))
+  return { name, method, path, body, weight, ...(slo && { slo }) }
 }
 
 /** @param {RegExp} pattern @param {unknown} value */

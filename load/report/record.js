@@ -45,7 +45,11 @@
  * @typedef {{ suspect: string, resource: string, elasticity: number, low: number | null, high: number | null, pairs: number, factor?: number, undosed?: true }} Elasticity of the
  *   throughput with respect to the suspect's speed, with its 95 % interval; null: too few pairs; factor: by which it was enlarged instead;
  *   undosed: nothing was slowed, to test the method
- * @typedef {{ p99_ms: number, success_ratio: number }} Slo
+ * @typedef {'p50' | 'p90' | 'p95' | 'p99' | 'p999' | 'mean' | 'max'} Latency
+ * @typedef {{ p99_ms?: number, success_ratio?: number, also_ms?: Partial<Record<Latency, number>> }} Bounds of what an SLO states; also:
+ *   on other latencies
+ * @typedef {Bounds & { p99_ms: number, success_ratio: number, by_entry?: Record<string, Bounds> }} Slo p99: a day if there is no bound
+ *   on it; by_entry: of the mix's entries
  * @typedef {'even' | 'poisson'} Arrivals evenly spaced, or at random times
  * @typedef {{ verdict: 'pass' | 'fail' | 'invalid', because: string, blame?: 'rows' | 'generator' | 'noise' | 'unknown' }} Outcome
  *   blame: what made it invalid
@@ -110,9 +114,9 @@
  *   load_hosts?: { host: string, system: string, cores: number }[],
  *   versions: { node: string, redline_commit: string | null, [program: string]: string | null },
  *   database: ({ kind: string, schema: string } & Durability) | null, slo: Slo, pinning: string, warnings: string[],
- *   not_applied: NotAppliedCell[], problem: string | null, answer?: 'interval' | 'at-least' | 'none' | null, capacity?: Capacity | null, limit?: Limit | null, elasticities?: Elasticity[] }} Run run.json;
+ *   not_applied: NotAppliedCell[], problem: string | null, answer?: 'interval' | 'at-least' | 'none' | null, capacity?: Capacity | null, capacities?: SloCapacity[], limit?: Limit | null, elasticities?: Elasticity[] }} Run run.json;
  *   target_machine: where the target ran, if not here; database: null: it is not ours to look at; pinning: which core did what;
- *   problem: why there is no trustworthy answer; answer: to the question for the capacity; null: it was not asked
+ *   problem: why there is no trustworthy answer; capacities: where there are several SLOs, one each; answer: to the question for the capacity; null: it was not asked
  * @typedef {{ cpu_model: string, cores: number, memory_bytes: number, kernel: string }} Machine
  * @typedef {object} Capacity
  * @property {number | null} low_rps null: the lowest rate that was tried failed
@@ -121,6 +125,7 @@
  * @property {number | null} confidence share of such intervals that hold the capacity; null: of a ladder, whose share nobody knows
  * @property {Slo} [slo]
  * @property {string} [bounded_by] what kept the generator or the machine from offering more than low_rps, where that was the bound
+ * @typedef {Capacity & { slo: Slo, problem: string | null }} SloCapacity
  * @typedef {{ cell: any, because: string }} NotAppliedCell
  * @typedef {{ load_hosts?: string[], ssh_config?: string | null, local_addresses?: string[] }} AskedOrigin where the load comes from, by default
  *   this machine; ssh_config: on the way to the hosts; local_addresses: of this machine, which connections come from in turn
@@ -144,6 +149,8 @@
  * @property {number} [dose_ratio] share of its time that a suspect loses, unless the usual one; 0: nothing is slowed
  * @property {{ pid: number, name: string }[]} [pids] processes of the service behind a URL, on this machine
  * @property {Slo} slo
+ * @property {Slo[]} [slos] all SLOs, where there are several; the first is `slo`
+ * @property {number} [nth_slo] index of `slo` among them, where the trials were judged again by another than the first
  * @property {number} timeout_s
  * @typedef {{ at: At, cell: any, left_s: number, about?: string, restart?: boolean, load: StepLoad }} Step the next trial of a design; cell:
  *   null where there is only one target; left_s: expected, for this trial and those that follow; about: its purpose, for the progress
@@ -161,6 +168,6 @@
  * @property {Source} [source] file that the body or the entries come from
  * @typedef {[name: string, value: string]} Header
  * @typedef {{ flag: 'body' | 'mix', file: string, bytes: number, modified_at: string | null }} Source file: or (withheld), for a body on the command line
- * @typedef {{ name: string, method: string, path: string, body: string, weight: number }} Entry path, body: templates, see template.js;
- *   body: empty for none; weight: its share of the requests is this share of all weights
+ * @typedef {{ name: string, method: string, path: string, body: string, weight: number, slo?: Bounds }} Entry path, body: templates, see template.js;
+ *   body: empty for none; weight: its share of the requests is this share of all weights; slo: of its own
  */

@@ -1,5 +1,6 @@
 import { answerOf, nextStep as nextSearchStep, plateauDriver } from '../../capacity/capacity.js'
 import { capacityOf, contradictedRung, nextRung, unanswered } from '../../capacity/ladder.js'
+import { capacitiesOf } from '../../capacity/slos.js'
 import { connectionsFor } from '../../generators/connections.js'
 import { DRIVERS } from '../../generators/drivers/index.js'
 import { answer, drawn, list } from '../../report/blocks.js'
@@ -12,10 +13,11 @@ import { sweepItems, sweepSentence } from './answer.js'
 import { costBlocks } from './costs.js'
 import { sweepPictures } from './pictures.js'
 import { proofItems } from './proof.js'
+import { sloBlocks } from './slos.js'
 
 /**
  * @import { Experiment } from '../../run/experiment.js'
- * @import { Capacity, Elasticity, Limit, Plan, Run, Step, TrialRecord } from '../../report/record.js'
+ * @import { Capacity, Elasticity, Limit, Plan, Run, SloCapacity, Step, TrialRecord } from '../../report/record.js'
  */
 
 /**
@@ -31,6 +33,7 @@ export const sweep = {
   npm run sweep -- --rates 1000,2000,3000 --duration 30s --driver vegeta
   npm run sweep -- --driver autocannon --connections 1,8,64
   npm run sweep -- --url http://127.0.0.1:8080/user --rates 100,200 --slo-p99 50ms
+  npm run sweep -- --slo 'p50<5ms,p99<50ms,success>=99.9%' --slo 'p99<200ms'
   npm run sweep -- --url http://127.0.0.1:8080/user --pid 4711
   npm run sweep -- --url 'https://api.test/user?key={{file key.txt}}' --header 'Authorization: Bearer {{env API_TOKEN}}'
   npm run sweep -- --url http://10.0.0.5:3000/user --driver vegeta --load-hosts ubuntu@10.0.0.6,ubuntu@10.0.0.7
@@ -51,6 +54,7 @@ export const sweep = {
   report: (/** @type {SweepFindings} */ findings) => [
     answer(sweepSentence(findings)),
     list([...sweepItems(findings), ...proofItems(findings)]),
+    ...sloBlocks(findings),
     ...sweepPictures(findings).map(drawn),
     { ...shortTrialTable(findings.records), brief: true },
     ...proofBlocks(findings),
@@ -59,7 +63,7 @@ export const sweep = {
   older: { at: (experiment) => ({ phase: experiment === 'sweep' ? 'ladder' : experiment }) },
 }
 
-/** @typedef {{ plan: Plan, records: TrialRecord[], capacity: Capacity | null, limit: Limit | null, elasticities?: Elasticity[] }} SweepFindings */
+/** @typedef {{ plan: Plan, records: TrialRecord[], capacity: Capacity | null, capacities?: SloCapacity[], limit: Limit | null, elasticities?: Elasticity[] }} SweepFindings */
 
 /** @param {Plan} plan */
 function checkDrivers(plan) {
@@ -95,13 +99,19 @@ function kindOfAnswer({ driver }, capacity, problem) {
 
 /** @param {Plan} plan @param {TrialRecord[]} records */
 function ladderAnswer(plan, records) {
+  const first = ladderCapacity(plan, records)
+  const limit = limitOfRun(records, first.capacity?.low_rps)
+  return { ...first, limit, ...capacitiesOf(plan, records, first, ladderCapacity) }
+}
+
+/** @param {Plan} plan @param {TrialRecord[]} records as the plan's SLO has judged them */
+function ladderCapacity(plan, records) {
   const found = capacityOf(records)
   const open = unanswered(rungsOf(plan), records).length
   const isDead = records.length > 0 && records.every(({ traffic }) => traffic.ok === 0)
   const dead = isDead && `not one request succeeded: ${records.at(-1)?.outcome.because}`
   return {
     capacity: found && { ...found, confidence: null, slo: plan.slo },
-    limit: limitOfRun(records, found?.low_rps),
     problem: dead || (open > 0 ? `${open} of the loads asked for had no valid trial` : null),
   }
 }
