@@ -2,8 +2,10 @@ import { connectionsFor } from '../generators/connections.js'
 import { DRIVERS } from '../generators/drivers/index.js'
 import { needsOwnDriver, sends } from '../generators/drivers/refuse.js'
 import { cellName, isSameCell } from '../report/format.js'
+import { highestP99Of, sloText } from '../report/slo.js'
 import { limitOfRun } from '../verdict/limit.js'
 import { moved, relaxedCell } from '../verdict/relax.js'
+import { boundOf, capacityFound } from './found.js'
 import { isSettled, isValid, MAX_INVALID } from './ladder.js'
 import {
   CONFIRM_TIMES,
@@ -16,7 +18,8 @@ import {
   trialsOf,
 } from './of-records.js'
 import { pathCell, proofStep, proven } from './proving.js'
-import { intervalOf, nextTrial, searchProblem } from './search.js'
+import { nextTrial } from './search.js'
+import { bySlo, capacitiesOf } from './slos.js'
 
 /** @import { At, Cell, Limit, NotAppliedCell, Plan, Step, TrialRecord } from '../report/record.js' */
 
@@ -50,8 +53,9 @@ const USUAL_TRIALS = 14
 const BETWEEN_TRIALS_S = 1
 
 /**
- * The next trial of a capacity run: a short closed-loop ladder and an overload find the plateau, an open-loop search starts from it,
- * and the edge is then repeated with the suspected limit relaxed, and the limit is proven by slowing each suspect. Pure.
+ * The next trial of a capacity run: a short closed-loop ladder and an overload find the plateau, an open-loop search starts from it
+ * and goes on for further SLOs. The edge by the first SLO is then repeated with the suspected limit relaxed, and the limit is proven
+ * by slowing each suspect. Pure.
  * @param {Plan} plan @param {TrialRecord[]} records
  * @param {NotAppliedCell[]} [notApplied] limits that could not be relaxed
  */
@@ -67,13 +71,9 @@ export function nextStep(plan, records, notApplied = []) {
 
 /** The answer that the trials so far give. Pure. @param {Plan} plan @param {TrialRecord[]} records */
 export function answerOf(plan, records) {
-  const found = plateauOf(records) > 0 ? intervalOf(trialsOf(records, plan), searchPlan(plan, records)) : null
-  const bounded_by = boundOf(records, found)?.outcome.because
-  return {
-    capacity: found && { ...found, slo: plan.slo, ...(bounded_by && { bounded_by }) },
-    ...proven(limitOf(plan, records), records),
-    problem: problemOf(plan, records, found),
-  }
+  const found = capacityFound(plan, records)
+  const limit = proven(limitOf(plan, records), records)
+  return { ...found, ...limit, ...capacitiesOf(plan, records, found, capacityFound) }
 }
 
 /** @param {Plan} plan @param {TrialRecord[]} records */
@@ -114,28 +114,38 @@ function overloadStep(plan, records) {
 }
 
 /** @param {Plan} plan @returns {number} s */
-function plateauDuration({ slo }) {
-  return Math.max(PLATEAU_DURATION_S, Math.min(PLATEAU_MAX_S, (PLATEAU_SLO_TIMES * slo.p99_ms) / 1000))
+function plateauDuration(plan) {
+  return Math.max(PLATEAU_DURATION_S, Math.min(PLATEAU_MAX_S, (PLATEAU_SLO_TIMES * highestP99Of(plan)) / 1000))
 }
 
-/** @param {Plan} plan @param {TrialRecord[]} records */
+/** The next trial for the first SLO that the trials so far leave unsettled. @param {Plan} plan @param {TrialRecord[]} records */
 function searchStep(plan, records) {
+  for (const seen of bySlo(plan, records)) {
+    const step = stepFor(seen.plan, seen.records)
+    if (step) return step
+  }
+  return null
+}
+
+/** @param {Plan} plan @param {TrialRecord[]} records as the plan's SLO sees them */
+function stepFor(plan, records) {
   if (plateauOf(records) === 0) return null
   const next = nextTrial(trialsOf(records, plan), searchPlan(plan, records))
   if (!next) return null
   const { purpose } = next
+  const { nth_slo = 0 } = plan
   // Two starts of one program differ in speed, so the trials that decide are not all of the same start.
   const restart =
     purpose !== 'bracket' &&
     !of(records, 'search')
       .filter(isValid)
-      .some(({ at }) => at.purpose === purpose)
+      .some(({ at }) => at.purpose === purpose && (at.slo ?? 0) === nth_slo)
   const trial = openStep(
     plan,
     records,
-    { phase: 'search', purpose },
+    { phase: 'search', purpose, ...(nth_slo > 0 && { slo: nth_slo }) },
     null,
-    thoughtOf(plan, records, next),
+    `${nth_slo > 0 ? `${sloText(plan.slo)}: ` : ''}${thoughtOf(plan, records, next)}`,
     next,
     restart,
   )
@@ -237,31 +247,6 @@ function edgeOf(plan, records) {
   return found?.high_rps ? Math.round(found.high_rps * EDGE_SHARE) : null
 }
 
-/** @param {Plan} plan @param {TrialRecord[]} records @param {ReturnType<typeof intervalOf>} found */
-function problemOf(plan, records, found) {
-  if (plateauOf(records) === 0) {
-    return `the closed loop that looks for the plateau found none: ${records.at(-1)?.outcome.because ?? 'no trial'}`
-  }
-  const trials = of(records, 'search')
-  if (found && found.low_rps === null && trials.every(({ traffic }) => traffic.ok === 0)) {
-    return `not one request succeeded: ${trials.at(-1)?.outcome.because}`
-  }
-  // A lower bound needs no search that has settled above it.
-  if (found?.low_rps && boundOf(records, found)?.outcome.blame === 'generator') return null
-  return searchProblem(trialsOf(records, plan), searchPlan(plan, records), found)
-}
-
-/**
- * The trial that bounded a search from above although it says nothing about the target: the generator or the machine could do no more.
- * The capacity is then only a lower bound. Null: something else ended the search.
- * @param {TrialRecord[]} records @param {{ low_rps: number | null, high_rps: number | null } | null} found
- */
-function boundOf(records, found) {
-  if (!found || found.high_rps !== null) return null
-  const low_rps = found.low_rps ?? 0
-  return of(records, 'search').findLast((trial) => !isValid(trial) && Number(trial.load.rate_rps) > low_rps) ?? null
-}
-
 /**
  * @param {Plan} plan @param {TrialRecord[]} records @param {At} at @param {Cell | null} cell
  * @param {string} about @param {{ rate_rps: number, duration_s: number }} trial @param {boolean} [restart] the target, before this trial
@@ -288,7 +273,7 @@ function openStep(plan, records, at, cell, about, { rate_rps, duration_s }, rest
  * @returns {Step}
  */
 function step(plan, records, at, cell, about, load) {
-  const trials = Math.max(1, USUAL_TRIALS - of(records, 'search').length)
+  const trials = Math.max(1, USUAL_TRIALS * (plan.slos?.length ?? 1) - of(records, 'search').length)
   const search_s = trials * (plan.warmup_s + plan.duration_s + BETWEEN_TRIALS_S) + CONFIRM_TIMES * plan.duration_s
   const left_s = ACCUSATIONS.includes(at.phase) ? load.warmup_s + load.duration_s : search_s
   return { at, cell, left_s, about, load }

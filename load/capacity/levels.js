@@ -9,7 +9,7 @@ const MAX_VOTES = 5
 /** Number of long trials that must fail before a rate that passed the short ones counts as failed. */
 const REFUTATIONS = 2
 /** Three times the 459 requests that would support "p99 within the SLO" at 99 % if they were independent. */
-const MIN_REQUESTS = 3 * 459
+export const MIN_REQUESTS = 3 * 459
 
 /**
  * Combines the trials of each rate into a level, in order of rising rate.
@@ -61,8 +61,8 @@ export function boundsOf(levels) {
 }
 
 /** Duration of a usual trial, in seconds. @param {number} rate_rps @param {SearchPlan} plan */
-export function usualDuration(rate_rps, { duration_s, max_duration_s }) {
-  const enough_s = Math.ceil((10 * MIN_REQUESTS) / rate_rps) / 10
+export function usualDuration(rate_rps, { duration_s, max_duration_s, min_requests = MIN_REQUESTS }) {
+  const enough_s = Math.ceil((10 * min_requests) / rate_rps) / 10
   return Math.min(max_duration_s, Math.max(duration_s, enough_s))
 }
 

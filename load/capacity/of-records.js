@@ -1,6 +1,8 @@
 import { ratesText } from '../report/format.js'
 import { growingBacklog } from '../verdict/backlog.js'
+import { boundedLatencies, failingEntries } from '../verdict/latencies.js'
 import { isValid } from './ladder.js'
+import { MIN_REQUESTS } from './levels.js'
 import { edgesOf, SEARCH_DEFAULTS } from './search.js'
 
 /**
@@ -12,13 +14,17 @@ import { edgesOf, SEARCH_DEFAULTS } from './search.js'
 export const CONFIRM_TIMES = 4
 /** Scores are capped here: missing the SLO by more than a factor of 20 makes no further difference. */
 const MAX_SCORE = 3
-/** Minimum score, ln(p99 / SLO), of a trial that failed for a reason other than latency. */
+/** Minimum score of a trial that failed for a reason other than latency. */
 const OTHER_FAILURE = 1
 /** A target that achieves less than this share of the offered rate did not keep up. */
 export const KEPT_UP_RATIO = 0.95
 
+/** A bound on p999 takes this many times the requests of one on p99. */
+const P999_TIMES = 10
+
 /** @param {Plan} plan @param {TrialRecord[]} records */
-export function searchPlan({ duration_s, precision_ratio = SEARCH_DEFAULTS.precision_ratio, sustained_s }, records) {
+export function searchPlan(plan, records) {
+  const { duration_s, precision_ratio = SEARCH_DEFAULTS.precision_ratio, sustained_s, slo, slos = [slo] } = plan
   const max_duration_s = Math.max(duration_s, SEARCH_DEFAULTS.max_duration_s)
   const confirm_s = sustained_s ?? CONFIRM_TIMES * duration_s
   return {
@@ -29,6 +35,7 @@ export function searchPlan({ duration_s, precision_ratio = SEARCH_DEFAULTS.preci
     max_duration_s,
     confirm_s,
     ...(sustained_s && { sustains: true }),
+    ...(slos.some((one) => one?.also_ms?.p999) && { min_requests: P999_TIMES * MIN_REQUESTS }),
   }
 }
 
@@ -51,23 +58,28 @@ export function speedOf(records) {
 }
 
 /** Trials at another speed of the core than most say nothing about the capacity at that speed. @param {TrialRecord[]} records @param {Plan} plan */
-export function trialsOf(records, { slo }) {
+export function trialsOf(records, { slo, nth_slo = 0 }) {
   const others = speedOf(records)?.others ?? []
   return of(records, 'search').map((record) => {
-    const { load, outcome } = record
+    const { at, load, outcome } = record
     const [rate_rps, growing] = [Number(load.rate_rps), growingBacklog(record, slo)]
     const kept_rps = growing && (1 - growing.share) * rate_rps
     const verdict = others.includes(record) ? 'invalid' : outcome.verdict
-    return { rate_rps, duration_s: load.duration_s, verdict, score: scoreOf(record, slo), kept_rps }
+    const trial = { rate_rps, duration_s: load.duration_s, verdict, score: scoreOf(record, slo), kept_rps }
+    return (at.slo ?? 0) === nth_slo ? trial : { ...trial, foreign: /** @type {const} */ (true) }
   })
 }
 
-/** How far a trial was from its SLO: ln(p99 / SLO) between -3 and 3, positive when over. @param {Pick<TrialRecord, 'traffic' | 'load'>} record @param {Slo} slo */
+/**
+ * How far a trial was from its SLO: ln(latency / bound) of the worst latency, between -3 and 3, positive when over.
+ * @param {Pick<TrialRecord, 'traffic' | 'load'>} record @param {Slo} slo
+ */
 export function scoreOf({ traffic, load }, slo) {
-  const p99_ms = traffic.latency_ms?.p99 ?? Number.POSITIVE_INFINITY
-  const score = Math.max(-MAX_SCORE, Math.min(MAX_SCORE, Math.log(p99_ms / slo.p99_ms)))
+  const scores = boundedLatencies(traffic, slo).map(({ seen_ms, bound_ms }) => Math.log(seen_ms / bound_ms))
+  const score = Math.max(-MAX_SCORE, Math.min(MAX_SCORE, Math.max(...scores)))
   const achieves = traffic.achieved_rps >= KEPT_UP_RATIO * Number(load.rate_rps)
-  const keptUp = achieves && traffic.success_ratio >= slo.success_ratio && !growingBacklog({ load, traffic }, slo)
+  const succeeds = traffic.success_ratio >= slo.success_ratio && failingEntries(traffic, slo).length === 0
+  const keptUp = achieves && succeeds && !growingBacklog({ load, traffic }, slo)
   return keptUp ? score : Math.max(score, OTHER_FAILURE)
 }
 

@@ -17,7 +17,7 @@ const FAR_SHARE = 1.5
 /** Step down from a rate that failed, and a larger step below the starting rate. */
 const DOWN = 0.7
 const FAR_DOWN = 0.5
-/** A rate with ln(p99 / SLO) below this is far from its limit. */
+/** A rate with a score below this is far from its limit. */
 const FAR_BELOW = -1
 /** On a noisy machine a search may make this many times its trials, as invalid ones say nothing. */
 const WITH_INVALID = 1.5
@@ -46,17 +46,20 @@ export const SEARCH_DEFAULTS = {
  * repeats decides both edges of a narrow bracket (MLRsearch, IETF draft), and one long trial confirms the lower edge.
  * @param {SearchTrial[]} trials open-loop trials so far, in order @param {SearchPlan} plan
  * @returns {NextTrial | null} null: done
- * @typedef {{ rate_rps: number, duration_s: number, verdict: 'pass' | 'fail' | 'invalid', score: number, kept_rps?: number | null }} SearchTrial
- *   score: ln(p99 / SLO), see scoreOf; meaningless if invalid; kept_rps: rate that the target kept up with while its backlog grew
- * @typedef {typeof SEARCH_DEFAULTS & { plateau_rps: number, sustains?: boolean }} SearchPlan plateau_rps: goodput of the closed loop, a
- *   first guess; sustains: the confirming trial was asked for, so it is made even when the trials have run out
+ * @typedef {{ rate_rps: number, duration_s: number, verdict: 'pass' | 'fail' | 'invalid', score: number, kept_rps?: number | null, foreign?: true }} SearchTrial
+ *   score: see scoreOf; meaningless if invalid; kept_rps: rate that the target kept up with while its backlog grew;
+ *   foreign: made in the search for another SLO's capacity, whose number of trials is limited by itself
+ * @typedef {typeof SEARCH_DEFAULTS & { plateau_rps: number, sustains?: boolean, min_requests?: number }} SearchPlan plateau_rps: goodput of the closed loop, a
+ *   first guess; sustains: the confirming trial was asked for, so it is made even when the trials have run out;
+ *   min_requests: of a usual trial, as far as max_duration_s allows
  * @typedef {{ rate_rps: number, duration_s: number, purpose: 'bracket' | 'edge' | 'confirm' }} NextTrial
  */
 export function nextTrial(trials, plan) {
-  const valid = trials.filter(({ verdict }) => verdict !== 'invalid')
+  const own = trials.filter(({ foreign }) => !foreign)
+  const valid = own.filter(({ verdict }) => verdict !== 'invalid')
   const levels = levelsOf(trials, plan)
   const bounds = boundsOf(levels)
-  if (trials.length >= WITH_INVALID * plan.max_trials) return null
+  if (own.length >= WITH_INVALID * plan.max_trials) return null
   if (valid.length >= plan.max_trials) {
     return plan.sustains && valid.filter(isLong(plan)).length < SUSTAINED_TRIES ? confirming(bounds.low, plan) : null
   }

@@ -106,6 +106,13 @@ export function duration(text) {
   return ms > 0 && ms <= 24 * 3_600_000 ? ms : undefined
 }
 
+/** A percentage above 0 as a ratio: `99.9` -> 0.999. @param {string} text */
+export function ratioOfPercent(text) {
+  const percent = /^\d{1,3}(\.\d{1,6})?$/.test(text) ? Number(text) : Number.NaN
+  // 99.9 / 100 is a little more than 0.999, which 999 of 1000 would miss.
+  return percent > 0 && percent <= 100 ? Number((percent / 100).toFixed(8)) : undefined
+}
+
 /** A flag's `parse` and `expected` for `1000,2000` -> [1000, 2000]. @param {number} min @param {number} max */
 export function wholeNumbers(min, max) {
   const one = wholeNumber(min, max).parse

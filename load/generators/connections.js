@@ -1,4 +1,5 @@
 import { ephemeralPorts } from '../probes/facts.js'
+import { highestP99Of } from '../report/slo.js'
 import { nofileOf } from '../system/machine.js'
 
 /** @import { MixPlan, Plan } from '../report/record.js' */
@@ -20,13 +21,13 @@ const DYNAMIC_PORTS = 16_384
  * the SLO is as long as the timeout, any answer counts, however late, and a pinned number is part of the experiment. A target
  * with a connection limit is never offered more: if all are busy, that is the target's limit. A replay needs as many as in its
  * busiest second.
- * @param {Pick<Plan, 'connections' | 'connections_max' | 'target_connections_max' | 'slo' | 'timeout_s'> & { mix?: Pick<MixPlan, 'replay'> }} plan
+ * @param {Pick<Plan, 'connections' | 'connections_max' | 'target_connections_max' | 'slo' | 'slos' | 'timeout_s'> & { mix?: Pick<MixPlan, 'replay'> }} plan
  * @param {number} rate_rps
  */
 export function connectionsFor(plan, rate_rps) {
   const { connections_max, target_connections_max = Number.POSITIVE_INFINITY, timeout_s } = plan
   const [pinned] = plan.connections
-  const { p99_ms } = plan.slo
+  const p99_ms = highestP99Of(plan)
   const { peak_rps, mean_rps } = plan.mix?.replay ?? { peak_rps: 1, mean_rps: 1 }
   const busiest_rps = rate_rps * Math.max(1, peak_rps / mean_rps)
   if (!connections_max && p99_ms >= timeout_s * 1000) return { connections: pinned }

@@ -3,6 +3,7 @@ import { METHODS } from 'node:http'
 import { keptUrl } from '../command/credentials.js'
 import { UsageError } from '../command/errors.js'
 import { header } from '../command/flags.js'
+import { boundsOf, SLO_EXPECTED } from '../report/slo.js'
 import { KNOWN_BLANKS, namesIn, unknownBlank } from './template.js'
 
 /** @import { Entry } from '../report/record.js' */
@@ -11,7 +12,7 @@ const MAX_BYTES = 1 << 20
 const MAX_ENTRIES = 1000
 const MAX_WEIGHT = 1e9
 
-const KEYS = ['name', 'method', 'path', 'body', 'headers', 'take', 'weight']
+const KEYS = ['name', 'method', 'path', 'body', 'headers', 'take', 'weight', 'slo']
 const SHAPE =
   '[{"name":"create","method":"POST","path":"/user","body":"{\\"email\\":\\"{{seq}}@a.test\\"}","weight":1}]'
 
@@ -28,8 +29,8 @@ export function isMethod(text) {
 
 /**
  * Reads a weighted mix from a JSON file: a list of objects with a name, a path and, optionally, a method (default: POST with
- * a body, otherwise GET), a body (text or JSON), headers, values to take from the response (JSON Pointers by name) and a weight
- * (default: 1).
+ * a body, otherwise GET), a body (text or JSON), headers, values to take from the response (JSON Pointers by name), a weight
+ * (default: 1) and an SLO of its own (default: none).
  * @param {string} file @param {string[]} without names of entries to leave out @returns {Entry[]} at least one
  * @throws {UsageError}
  */
@@ -136,7 +137,9 @@ function entryOf(given, i) {
   }
   const blank = [path, body, ...Object.values(headers ?? {})].map(unknownBlank).find((one) => one !== null)
   expect(blank === undefined, `${KNOWN_BLANKS} in ${whose}`, String(blank))
-  return { name, method, path, body, weight, ...(headers && { headers }), ...(take && { take }) }
+  const slo = given.slo === undefined ? undefined : boundsOf(given.slo)
+  expect(slo !== undefined || given.slo === undefined, `${SLO_EXPECTED} as the slo of ${whose}`, shown(given.slo))
+  return { name, method, path, body, weight, ...(headers && { headers }), ...(take && { take }), ...(slo && { slo }) }
 }
 
 /** @param {unknown} given @param {string} what @param {object} example @returns {Record<string, string> | undefined} */

@@ -48,7 +48,11 @@
  * @typedef {{ suspect: string, resource: string, elasticity: number, low: number | null, high: number | null, pairs: number, factor?: number, undosed?: true }} Elasticity of the
  *   throughput with respect to the suspect's speed, with its 95 % interval; null: too few pairs; factor: by which it was enlarged instead;
  *   undosed: nothing was slowed, to test the method
- * @typedef {{ p99_ms: number, success_ratio: number }} Slo
+ * @typedef {'p50' | 'p90' | 'p95' | 'p99' | 'p999' | 'mean' | 'max'} Latency
+ * @typedef {{ p99_ms?: number, success_ratio?: number, also_ms?: Partial<Record<Latency, number>> }} Bounds of what an SLO states; also:
+ *   on other latencies
+ * @typedef {Bounds & { p99_ms: number, success_ratio: number, by_entry?: Record<string, Bounds> }} Slo p99: a day if there is no bound
+ *   on it; by_entry: of the mix's entries
  * @typedef {'even' | 'poisson' | 'recorded'} Arrivals evenly spaced, at random times, or in the rhythm of a log
  * @typedef {{ verdict: 'pass' | 'fail' | 'invalid', because: string, blame?: 'rows' | 'generator' | 'noise' | 'unknown' }} Outcome
  *   blame: what made it invalid
@@ -114,9 +118,9 @@
  *   load_hosts?: { host: string, system: string, cores: number }[],
  *   versions: { node: string, redline_commit: string | null, [program: string]: string | null },
  *   database: ({ kind: string, schema: string } & Durability) | null, slo: Slo, pinning: string, warnings: string[],
- *   not_applied: NotAppliedCell[], problem: string | null, answer?: 'interval' | 'at-least' | 'none' | null, capacity?: Capacity | null, replay?: Replay, limit?: Limit | null, elasticities?: Elasticity[], failure?: string | null, exit_code?: number }} Run run.json;
+ *   not_applied: NotAppliedCell[], problem: string | null, answer?: 'interval' | 'at-least' | 'none' | null, capacity?: Capacity | null, capacities?: SloCapacity[], replay?: Replay, limit?: Limit | null, elasticities?: Elasticity[], failure?: string | null, exit_code?: number }} Run run.json;
  *   target_machine: where the target ran, if not here; database: null: it is not ours to look at; pinning: which core did what;
- *   problem: why there is no trustworthy answer; failure: what the answer is that fails a check; exit_code: where it is neither 0 nor 1 for a problem; answer: to the question for the capacity; null: it was not asked; replay: the log
+ *   problem: why there is no trustworthy answer; capacities: where there are several SLOs, one each; failure: what the answer is that fails a check; exit_code: where it is neither 0 nor 1 for a problem; answer: to the question for the capacity; null: it was not asked; replay: the log
  *   that was replayed
  * @typedef {{ cpu_model: string, cores: number, memory_bytes: number, kernel: string }} Machine
  * @typedef {object} Capacity
@@ -128,6 +132,7 @@
  * @property {string} [bounded_by] what kept the generator or the machine from offering more than low_rps, where that was the bound
  * @property {{ low: number | null, high: number | null }} [times_recorded] low_rps and high_rps as multiples of the mean rate of the log
  *   that was replayed, to three digits
+ * @typedef {Capacity & { slo: Slo, problem: string | null }} SloCapacity
  * @typedef {{ cell: any, because: string }} NotAppliedCell
  * @typedef {{ load_hosts?: string[], ssh_config?: string | null, local_addresses?: string[] }} AskedOrigin where the load comes from, by default
  *   this machine; ssh_config: on the way to the hosts; local_addresses: of this machine, which connections come from in turn
@@ -153,6 +158,8 @@
  * @property {number} [dose_ratio] share of its time that a suspect loses, unless the usual one; 0: nothing is slowed
  * @property {{ pid: number, name: string }[]} [pids] processes of the service behind a URL, on this machine
  * @property {Slo} slo
+ * @property {Slo[]} [slos] all SLOs, where there are several; the first is `slo`
+ * @property {number} [nth_slo] index of `slo` among them, where the trials were judged again by another than the first
  * @property {number} timeout_s
  * @typedef {{ at: At, cell: any, left_s: number, about?: string, restart?: boolean, load: StepLoad }} Step the next trial of a design; cell:
  *   null where there is only one target; left_s: expected, for this trial and those that follow; about: its purpose, for the progress
@@ -180,6 +187,6 @@
  *   log that are not empty; first_line: the first that was not understood; methods: requests other than GET and HEAD; paths: requests
  *   for something that cannot be sent as a path
  * @typedef {{ name: string, method: string, path: string, body: string, weight: number, headers?: Record<string, string>,
- *   take?: Record<string, string> }} Entry path, body, headers: templates, see template.js; body: empty for none; weight: its share of
- *   the requests is this share of all weights; take: JSON Pointers into its response by the name under which their values are kept
+ *   take?: Record<string, string>, slo?: Bounds }} Entry path, body, headers: templates, see template.js; body: empty for none; weight: its share of
+ *   the requests is this share of all weights; take: JSON Pointers into its response by the name under which their values are kept; slo: of its own
  */

@@ -1,7 +1,7 @@
 import { SETTINGS } from '../../api/settings.js'
 import { keptDatabaseUrl, WITHHELD } from '../command/credentials.js'
 import { UsageError } from '../command/errors.js'
-import { durationFlag, numberFlag, oneOf, seedFlag, wholeNumbers } from '../command/flags.js'
+import { durationFlag, numberFlag, oneOf, ratioOfPercent, seedFlag, wholeNumbers } from '../command/flags.js'
 import { REFERENCES, resolveText, urlFlag } from '../command/references.js'
 import { mostConnections } from '../generators/connections.js'
 import { DRIVERS } from '../generators/drivers/index.js'
@@ -11,16 +11,17 @@ import { MIX_FLAGS, mixOf } from '../generators/mix-flags.js'
 import { playTime_s, REPLAY_FLAGS } from '../generators/replay.js'
 import { familyOf, nameOf } from '../probes/process.js'
 import { count } from '../report/format.js'
+import { boundsOf, highestP99Of, SLO_EXPECTED, UNBOUNDED_MS } from '../report/slo.js'
 import { sshPlanOf } from '../system/ssh/plan.js'
 
 /**
  * @import { Flag } from '../command/flags.js'
  * @import { Driver } from '../generators/drivers/index.js'
- * @import { MixPlan, Plan } from '../report/record.js'
+ * @import { Bounds, Entry, MixPlan, Plan } from '../report/record.js'
  */
 
 /** connections: in a closed loop. */
-const DEFAULTS = { connections: 256, timeout_ms: 10_000, slo_p99_ms: 100, slo_success_percent: 100 }
+const DEFAULTS = { connections: 256, timeout_ms: 10_000, slo_p99_ms: 100, slo_success_ratio: 1 }
 /** Times of a trial that was asked for, and of one of the many of a search. */
 const LADDER = { warmup_ms: 1000, duration_ms: 10_000 }
 const SEARCH = { warmup_ms: 500, duration_ms: 2000 }
@@ -56,11 +57,11 @@ export const PLAN_FLAGS = {
   },
   connections: {
     value: 'N',
-    about: `exactly N connections (default: as many as the rate and --slo-p99 need; closed loop: ${DEFAULTS.connections}, or a list)`,
+    about: `exactly N connections (default: as many as the rate needs within the SLO; closed loop: ${DEFAULTS.connections}, or a list)`,
     ...wholeNumbers(1, 60_000),
   },
   duration: durationFlag(
-    `of each trial (default ${LADDER.duration_ms / 1000}s, ${SEARCH.duration_ms / 1000}s in a search, or ${SLO_TIMES} x --slo-p99 if that is longer)`,
+    `of each trial (default ${LADDER.duration_ms / 1000}s, ${SEARCH.duration_ms / 1000}s in a search, or ${SLO_TIMES} x the SLO's p99 if that is longer)`,
   ),
   warmup: durationFlag(
     `before each trial (default ${LADDER.warmup_ms / 1000}s, ${SEARCH.warmup_ms / 1000}s in a search)`,
@@ -69,9 +70,17 @@ export const PLAN_FLAGS = {
   'slo-p99': durationFlag(`a trial passes up to this p99 (default ${DEFAULTS.slo_p99_ms}ms)`),
   'slo-success': {
     value: 'PERCENT',
-    about: `and with at least this percentage of successes (default ${DEFAULTS.slo_success_percent})`,
-    parse: percentage,
+    about: `and with at least this percentage of successes (default ${100 * DEFAULTS.slo_success_ratio})`,
+    parse: ratioOfPercent,
     expected: 'a percentage above 0, at most 100, such as 99.9',
+  },
+  slo: {
+    value: 'CONDITIONS',
+    about:
+      'instead of both, all that a trial has to meet: p50<5ms,p99<50ms,success>=99.9% (also p90, p95, p999, mean, max; successes: 100 % unless stated); several --slo: the capacity by each, the first is the answer',
+    parse: boundsOf,
+    expected: SLO_EXPECTED,
+    multiple: true,
   },
   sustained: durationFlag(
     'a search: the last trial at the lower edge lasts this long, with a CHECKPOINT of Postgres in it',
@@ -132,11 +141,16 @@ export function planOf(flags, settings = {}) {
   const connections = isBounded ? (flags.connections ?? [DEFAULTS.connections]) : []
   const searches = driver.loop === 'open' && !flags.rates && !flags.speed
   const times = searches ? SEARCH : LADDER
-  const p99_ms = flags['slo-p99'] ?? DEFAULTS.slo_p99_ms
-  const least_ms = driver.loop === 'open' ? SLO_TIMES * p99_ms : 0
+  const timeout_s = (flags.timeout ?? DEFAULTS.timeout_ms) / 1000
+  const [slo, ...others] = slosOf(flags)
+  const least_ms = driver.loop === 'open' ? SLO_TIMES * highestP99Of({ slo, slos: [slo, ...others], timeout_s }) : 0
   const duration_s = (flags.duration ?? Math.max(times.duration_ms, least_ms)) / 1000
   refuseMisfits(driver, flags, connections, duration_s)
   const mix = mixOf(flags)
+  const slos = slosOf(flags, mix.entries)
+  if (slos[0].by_entry && driver.name === 'wrk') {
+    throw new UsageError('--mix: expected a driver that counts by entry, as its entries have SLOs, got wrk')
+  }
   const urls = [url ?? ssh ?? null]
   const target_connections_max = Number(settings.MAX_CONNECTIONS ?? SETTINGS.MAX_CONNECTIONS.default)
   const origin = originOf(flags, { drivers: [driver.name], connections: Math.min(...connections), urls })
@@ -163,12 +177,22 @@ export function planOf(flags, settings = {}) {
     confirms: searches && flags['no-confirm'] !== true && !flags.quick,
     ...(flags.sustained && { sustained_s: flags.sustained / 1000 }),
     mix,
-    slo: { p99_ms, success_ratio: (flags['slo-success'] ?? DEFAULTS.slo_success_percent) / 100 },
+    slo: slos[0],
+    ...(slos.length > 1 && { slos }),
     warmup_s: (flags.warmup ?? times.warmup_ms) / 1000,
     duration_s,
-    timeout_s: (flags.timeout ?? DEFAULTS.timeout_ms) / 1000,
+    timeout_s,
     ...origin,
   }
+}
+
+/** The SLOs that were asked for, each with those of the mix's entries. @param {Record<string, any>} flags @param {Entry[]} [entries] */
+function slosOf({ slo: asked, ...flags }, entries = []) {
+  const success_ratio = flags['slo-success'] ?? DEFAULTS.slo_success_ratio
+  const given = asked ?? [{ p99_ms: flags['slo-p99'] ?? DEFAULTS.slo_p99_ms }]
+  const own = entries.flatMap(({ name, slo }) => (slo ? [[name, slo]] : []))
+  const by_entry = own.length > 0 && { by_entry: Object.fromEntries(own) }
+  return given.map((/** @type {Bounds} */ bounds) => ({ p99_ms: UNBOUNDED_MS, success_ratio, ...bounds, ...by_entry }))
 }
 
 /** @param {Driver} driver @param {Record<string, any>} flags @param {number[]} connections @param {number} duration_s */
@@ -183,6 +207,10 @@ function refuseMisfits({ name, loop }, flags, connections, duration_s) {
       isClosed && flags.rates,
     [`--connections: expected one number for the open-loop driver ${name}, got ${connections}`]:
       !isClosed && connections.length > 1,
+    '--slo: expected all conditions in it, got --slo-p99 or --slo-success as well':
+      flags.slo && (flags['slo-p99'] || flags['slo-success']),
+    [`--slo: expected one for the closed-loop driver ${name}, which finds no capacity, got ${flags.slo?.length}`]:
+      isClosed && flags.slo?.length > 1,
     [`--unbounded: expected --driver vegeta, got ${name}, whose connections are a fixed set`]:
       flags.unbounded && name !== 'vegeta',
     '--sustained: expected a search for the capacity, without --rates and --speed and in an open loop':
@@ -242,12 +270,6 @@ export function refuseEnded({ pids = [] }) {
 function postgresUrl(text) {
   const full = resolveText('postgres-url', text)
   return /^postgres(ql)?:\/\//.test(full) && URL.canParse(full) ? text : undefined
-}
-
-/** @param {string} text */
-function percentage(text) {
-  const value = /^\d{1,3}(\.\d{1,6})?$/.test(text) ? Number(text) : Number.NaN
-  return value > 0 && value <= 100 ? value : undefined
 }
 
 /**

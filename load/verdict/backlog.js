@@ -1,3 +1,5 @@
+import { latencyBounds } from '../report/slo.js'
+
 /** @import { Slo, TrialRecord } from '../report/record.js' */
 
 /** Minimum growth, as a share of the offered rate, that a trial of a few seconds can distinguish from a fluctuating backlog. */
@@ -11,15 +13,17 @@ const LEAST_LOOKS = 8
  * Detects a backlog that grows throughout a trial, so that a longer one would miss any SLO. Pure.
  *
  * The trend is the median slope between all pairs of samples (Sen 1968); its lower confidence bound follows from Kendall's test
- * at 99 %. Samples within the first p99 are ignored, since no response is due yet. An SLO as long as the timeout accepts any answer.
+ * at 99 %. Samples within the first p99 are ignored, since no response is due yet. Bounds as long as the timeout accept any answer.
  * @param {Pick<TrialRecord, 'load' | 'traffic'>} trial @param {Slo} slo
  * @returns {{ share: number, first: number, last: number } | null} null: no growth, or unknown; share: part of the rate
  *   that the target did not keep up with; first, last: requests due but not finished
  */
-export function growingBacklog({ load, traffic }, { p99_ms }) {
+export function growingBacklog({ load, traffic }, slo) {
   const { rate_rps, duration_s, timeout_s } = load
   const { backlog = [], latency_ms } = traffic
-  if (!rate_rps || !latency_ms || p99_ms >= timeout_s * 1000) return null
+  const bounds = latencyBounds(slo)
+  const isAnySoonEnough = bounds.length > 0 && bounds.every(([, bound_ms]) => bound_ms >= timeout_s * 1000)
+  if (!rate_rps || !latency_ms || isAnySoonEnough) return null
   const every_s = duration_s / backlog.length
   const looks = backlog.slice(Math.max(0, Math.ceil(latency_ms.p99 / 1000 / every_s) - 1))
   if (looks.length < LEAST_LOOKS) return null

@@ -1,7 +1,9 @@
 import { TIMEOUT, UNSENT } from '../generators/drivers/errors.js'
 import { count, tenthPercent } from '../report/format.js'
+import { latencyBounds } from '../report/slo.js'
 import { growingBacklog } from './backlog.js'
 import * as generator from './detectors/generator.js'
+import { boundedLatencies, failingEntries } from './latencies.js'
 
 /**
  * @import { Finding } from './detectors/finding.js'
@@ -35,6 +37,9 @@ export function judge(trial, slo) {
   }
 
   if (trial.doses) return { verdict: 'pass', because: 'its slices are compared with each other, not with the SLO' }
+  if (slo.by_entry && !traffic.by_entry) {
+    return invalid('unknown', 'the driver did not count by entry, so the SLOs of the entries could not be judged')
+  }
   const failure = failureOf(trial, slo)
   const isShared = trial.load.loop === 'open' && Number(traffic.hosts?.length) > 1
   const behind = isShared ? generator.hostBehind(trial, slo) : null
@@ -44,8 +49,8 @@ export function judge(trial, slo) {
   }
   if (failure === null) {
     const stored = traffic.rows_stored === null ? 'answered' : 'stored'
-    const inTime = traffic.untimed ? 'not timed' : `p99 ${traffic.latency_ms?.p99} ms <= ${slo.p99_ms} ms`
-    return { verdict: 'pass', because: `${inTime}, ${traffic.ok} of ${traffic.planned} ${stored}` }
+    const inTime = traffic.untimed ? ['not timed'] : boundedLatencies(traffic, slo).map(comparison)
+    return { verdict: 'pass', because: [...inTime, `${traffic.ok} of ${traffic.planned} ${stored}`].join(', ') }
   }
   const [excuse, blame] = excuseOf(trial, slo)
   return excuse ? invalid(blame, `${excuse.evidence[0]} (${failure})`) : { verdict: 'fail', because: failure }
@@ -58,17 +63,29 @@ function invalid(blame, because) {
 
 /** @param {Trial} trial @param {Slo} slo */
 function failureOf({ load, traffic }, slo) {
-  if (traffic.success_ratio < slo.success_ratio) {
-    const expected = `${+(slo.success_ratio * 100).toFixed(3)} %`
-    return `${traffic.ok} of ${traffic.planned} succeeded, ${expected} expected`
-  }
+  const few = (/** @type {number} */ ok, /** @type {number} */ of, /** @type {number} */ ratio) =>
+    `${ok} of ${of} succeeded, ${+(ratio * 100).toFixed(3)} % expected`
+  if (traffic.success_ratio < slo.success_ratio) return few(traffic.ok, traffic.planned, slo.success_ratio)
+  const failing = failingEntries(traffic, slo).map(({ entry, ok, completed, success_ratio }) => {
+    return `${entry}: ${few(ok, completed, success_ratio)}`
+  })
+  const broken = traffic.untimed ? [] : brokenBounds(traffic, slo).map(comparison)
+  if (failing.length + broken.length > 0) return [...failing, ...broken].join(', ')
   if (traffic.untimed) return null
-  const p99_ms = traffic.latency_ms?.p99 ?? Number.POSITIVE_INFINITY
-  if (p99_ms > slo.p99_ms) return `p99 ${p99_ms} ms > ${slo.p99_ms} ms`
   const growing = growingBacklog({ load, traffic }, slo)
   if (!growing) return null
   const { share, first, last } = growing
   return `the backlog grew, by ${tenthPercent(share)} of the rate: from ${count(first)} to ${count(last)} requests`
+}
+
+/** @param {TrialTraffic} traffic @param {Slo} slo */
+function brokenBounds(traffic, slo) {
+  return boundedLatencies(traffic, slo).filter(({ seen_ms, bound_ms }) => seen_ms > bound_ms)
+}
+
+/** @param {ReturnType<typeof boundedLatencies>[0]} latency */
+function comparison({ entry, name, seen_ms, bound_ms }) {
+  return `${entry && `${entry}: `}${name} ${seen_ms} ms ${seen_ms > bound_ms ? '>' : '<='} ${bound_ms} ms`
 }
 
 /**
@@ -82,18 +99,20 @@ function excuseOf(trial, slo) {
   const refusals = Object.entries(status).filter(([code]) => code[0] !== '2' && code !== REQUEST_TIMEOUT)
   const refused = refusals.reduce((sum, [, number]) => sum + number, 0)
   if (refused > 0 && (ok + refused) / planned >= slo.success_ratio) return []
+  if (failingEntries(trial.traffic, slo).length > 0) return []
   const gaveUp = REQUEST_TIMEOUT in status || Object.keys(errors).some((key) => key !== TIMEOUT && key !== UNSENT)
   const broke = refused > 0 || gaveUp
   const isOpen = trial.load.loop === 'open'
   const isComplete = !broke && !(TIMEOUT in errors)
-  // As timed from the actual send; 0 if the driver does not report that.
-  const sent_p99_ms = trial.traffic.ok_service_ms?.p99 ?? 0
+  // As timed from the actual send, where the driver reports that.
+  const sent_ms = trial.traffic.ok_service_ms
+  const wasSoonEnough = latencyBounds(slo).every(([name, bound_ms]) => (sent_ms?.[name] ?? 0) <= bound_ms)
   const lateness = generator.generatorLateness(trial, slo)
   /** @type {[Finding, Outcome['blame'], boolean][]} */
   const excuses = [
     [lateness, 'generator', isOpen && (!broke || lateness.reach >= AGED_REACH) && couldExplain(trial, slo)],
     [generator.generatorCrowding(trial), 'generator', isOpen && isComplete],
-    [generator.generatorConnections(trial, slo), 'generator', isComplete && sent_p99_ms <= slo.p99_ms],
+    [generator.generatorConnections(trial, slo), 'generator', isComplete && wasSoonEnough],
     [generator.machineNoise(trial), 'noise', !broke],
   ]
   return excuses.find(([{ reach }, , applies]) => applies && reach >= 1) ?? []
@@ -108,9 +127,10 @@ const LATENESS_TIMES = 3
  * @param {Trial} trial @param {Slo} slo
  */
 function couldExplain({ traffic, probes }, slo) {
-  const late_ms = probes.generator.lateness_ms?.p99 ?? 0
-  const p99_ms = traffic.latency_ms?.p99 ?? Number.POSITIVE_INFINITY
-  return late_ms > slo.p99_ms || p99_ms - LATENESS_TIMES * late_ms <= slo.p99_ms
+  return brokenBounds(traffic, slo).every(({ name, seen_ms, bound_ms }) => {
+    const late_ms = probes.generator.lateness_ms?.[name] ?? 0
+    return late_ms > bound_ms || seen_ms - LATENESS_TIMES * late_ms <= bound_ms
+  })
 }
 
 /** Status with which the target reports that a request did not arrive in time. */

@@ -1,6 +1,7 @@
 import { list, paragraph, table } from '../../load/report/blocks.js'
 import { count, milliseconds, NONE, ratesText } from '../../load/report/format.js'
 import { proofPicture, proofText } from '../../load/report/proof.js'
+import { sloText } from '../../load/report/slo.js'
 import { conditionsOf } from '../../load/run/conditions.js'
 import { costNear } from '../../load/verbs/sweep/answer.js'
 import { sweepPictures } from '../../load/verbs/sweep/pictures.js'
@@ -14,7 +15,7 @@ import { evidence } from './evidence.js'
 export function answerBlocks() {
   const [batched, single] = ['sweep-batched', 'sweep-single'].map(evidence)
   const sentence = [
-    `**Here one core takes ${ratesText(batched.run.capacity).replace('/s', '')} durable requests per second with p99 within ${batched.run.slo.p99_ms} ms. The bottleneck: ${isText(batched)}.**`,
+    `**Here one core takes ${ratesText(batched.run.capacity).replace('/s', '')} durable requests per second with ${sloText(batched.run.slo)}. The bottleneck: ${isText(batched)}.**`,
     `A request costs ${costText(batched)} of its CPU.`,
     `With a statement per request the same API takes ${ratesText(single.run.capacity)}. There the bottleneck is another: ${isText(single)}.`,
   ].join(' ')

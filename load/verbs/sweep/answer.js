@@ -2,6 +2,7 @@ import { isValid } from '../../capacity/ladder.js'
 import { speedOf } from '../../capacity/of-records.js'
 import { limitsThroughput } from '../../capacity/proving.js'
 import { count, decimal, figure, ratesText, wholePercent } from '../../report/format.js'
+import { sloText } from '../../report/slo.js'
 import { sharedCore } from '../../verdict/ledger.js'
 import { median } from '../../verdict/ranks.js'
 import { RESOURCES } from '../../verdict/resources.js'
@@ -37,10 +38,9 @@ export function sweepItems(findings) {
 function capacityText({ capacity, plan, records }) {
   if (!capacity) return `${unjudged(records)}.`
   const { low_rps, high_rps, trials, confidence, slo = plan.slo, bounded_by } = capacity
-  const share = slo.success_ratio === 1 ? 'every answer' : `${+(slo.success_ratio * 100).toFixed(4)} % of the answers`
   const load_s = Math.round(records.reduce((sum, { load }) => sum + load.warmup_s + load.duration_s, 0))
   const sure = confidence === null ? '' : `, confidence ${confidence.toFixed(2)}`
-  const basis = `(${share} a success, p99 <= ${slo.p99_ms} ms; ${trials} ${trials === 1 ? 'trial' : 'trials'}, ${load_s} s of load${sure})`
+  const basis = `(${sloText(slo)}; ${trials} ${trials === 1 ? 'trial' : 'trials'}, ${load_s} s of load${sure})`
   const rates = `Capacity: ${ratesText(capacity)}${timesText(capacity, plan)}`
   if (low_rps === null) return `${rates}, the lowest rate tried ${basis}.`
   if (bounded_by) return `${rates}: more than that could not be offered, since ${bounded_by} ${basis}.`

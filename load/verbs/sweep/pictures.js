@@ -1,12 +1,13 @@
 import { VERDICTS } from '../../report/colours.js'
 import { ratesText } from '../../report/format.js'
 import { xyPicture } from '../../report/picture.js'
+import { latencyBounds } from '../../report/slo.js'
 import { median } from '../../verdict/ranks.js'
 
 /**
  * @import { Axis, Mark, Picture, Series } from '../../report/picture.js'
  * @import { SweepFindings } from './sweep.js'
- * @import { TrialRecord } from '../../report/record.js'
+ * @import { Latency, TrialRecord } from '../../report/record.js'
  */
 
 /** @typedef {TrialRecord[]} Records @typedef {(record: TrialRecord) => number | undefined} Value */
@@ -89,18 +90,20 @@ const RESOURCES = {
   'its pool': ({ probes, settings }) => Number(probes.api?.pool_used_mean) / Number(settings?.POOL_MAX),
 }
 
-/** @type {Record<string, Value>} */
-const LATENCIES = {
-  p50: ({ traffic }) => traffic.latency_ms?.p50,
-  p99: ({ traffic }) => traffic.latency_ms?.p99,
-  max: ({ traffic }) => traffic.latency_ms?.max,
-}
+/** Drawn whether or not the SLO bounds them. @type {Latency[]} */
+const LATENCIES = ['p50', 'p99', 'max']
 
 /** Latency and resources against load. @param {SweepFindings} findings @param {Records} records @param {Value} xOf @param {Axis} x @param {Mark[]} marks */
 function ofLoads({ plan: { slo } }, records, xOf, x, marks) {
   const seriesOf = (/** @type {Record<string, Value>} */ values) =>
     known(Object.entries(values).map(([name, yOf]) => ({ name, points: medians(records, xOf, yOf), as: 'both' })))
-  const bound = /** @type {Mark} */ ({ axis: 'y', at: slo?.p99_ms, label: `SLO: p99 <= ${slo?.p99_ms} ms` })
+  const bounds = latencyBounds(slo ?? {})
+  const shown = new Set([...LATENCIES, ...bounds.map(([name]) => name)])
+  const latencies = Array.from(shown, (name) => [
+    name,
+    (/** @type {TrialRecord} */ { traffic }) => traffic.latency_ms?.[name],
+  ])
+  const lines = bounds.map(([name, at]) => /** @type {Mark} */ ({ axis: 'y', at, label: `SLO: ${name} <= ${at} ms` }))
   const latency = xyPicture(
     'latency',
     'Latency against load',
@@ -108,8 +111,8 @@ function ofLoads({ plan: { slo } }, records, xOf, x, marks) {
     {
       x,
       y: { title: 'latency', unit: 'ms', log: true },
-      series: seriesOf(LATENCIES),
-      marks: Number.isFinite(slo?.p99_ms) ? [...marks, bound] : marks,
+      series: seriesOf(Object.fromEntries(latencies)),
+      marks: [...marks, ...lines],
     },
   )
   const resources = xyPicture(

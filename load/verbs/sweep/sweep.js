@@ -1,5 +1,6 @@
 import { answerOf, nextStep as nextSearchStep, plateauDriver } from '../../capacity/capacity.js'
 import { capacityOf, contradictedRung, nextRung, unanswered } from '../../capacity/ladder.js'
+import { capacitiesOf } from '../../capacity/slos.js'
 import { connectionsFor } from '../../generators/connections.js'
 import { DRIVERS } from '../../generators/drivers/index.js'
 import { playTime_s, skippedText } from '../../generators/replay.js'
@@ -14,11 +15,12 @@ import { costBlocks } from './costs.js'
 import { entryBlocks } from './entries.js'
 import { sweepPictures } from './pictures.js'
 import { proofItems } from './proof.js'
+import { sloBlocks } from './slos.js'
 
 /**
  * @import { Rung } from '../../capacity/ladder.js'
  * @import { Experiment } from '../../run/experiment.js'
- * @import { Capacity, Elasticity, Limit, Plan, Replay, Run, Step, TrialRecord } from '../../report/record.js'
+ * @import { Capacity, Elasticity, Limit, Plan, Replay, Run, SloCapacity, Step, TrialRecord } from '../../report/record.js'
  */
 
 /**
@@ -34,6 +36,7 @@ export const sweep = {
   npm run sweep -- --rates 1000,2000,3000 --duration 30s --driver vegeta
   npm run sweep -- --driver autocannon --connections 1,8,64
   npm run sweep -- --url http://127.0.0.1:8080/user --rates 100,200 --slo-p99 50ms
+  npm run sweep -- --slo 'p50<5ms,p99<50ms,success>=99.9%' --slo 'p99<200ms'
   npm run sweep -- --url http://127.0.0.1:8080/user --pid 4711 --postgres-url '{{env SHOP_DATABASE}}'
   npm run sweep -- --url http://127.0.0.1:8080/ --start 'node server.js' --method GET
   npm run sweep -- --url http://127.0.0.1:8080 --mix mix.json --data users.csv
@@ -63,6 +66,7 @@ export const sweep = {
   report: (/** @type {SweepFindings} */ findings) => [
     answer(sweepSentence(findings)),
     list([...sweepItems(findings), ...proofItems(findings)]),
+    ...sloBlocks(findings),
     ...sweepPictures(findings).map(drawn),
     { ...shortTrialTable(findings.records), brief: true },
     ...entryBlocks(findings.records),
@@ -72,7 +76,7 @@ export const sweep = {
   older: { at: (experiment) => ({ phase: experiment === 'sweep' ? 'ladder' : experiment }) },
 }
 
-/** @typedef {{ plan: Plan, records: TrialRecord[], capacity: Capacity | null, limit: Limit | null, elasticities?: Elasticity[] }} SweepFindings */
+/** @typedef {{ plan: Plan, records: TrialRecord[], capacity: Capacity | null, capacities?: SloCapacity[], limit: Limit | null, elasticities?: Elasticity[] }} SweepFindings */
 
 /** @param {Plan} plan */
 function checkDrivers(plan) {
@@ -120,13 +124,19 @@ function kindOfAnswer({ driver }, capacity, problem) {
 
 /** @param {Plan} plan @param {TrialRecord[]} records */
 function ladderAnswer(plan, records) {
+  const first = ladderCapacity(plan, records)
+  const limit = limitOfRun(records, first.capacity?.low_rps)
+  return { ...first, limit, ...capacitiesOf(plan, records, first, ladderCapacity) }
+}
+
+/** @param {Plan} plan @param {TrialRecord[]} records as the plan's SLO has judged them */
+function ladderCapacity(plan, records) {
   const found = capacityOf(records)
   const open = unanswered(rungsOf(plan), records).length
   const isDead = records.length > 0 && records.every(({ traffic }) => traffic.ok === 0)
   const dead = isDead && `not one request succeeded: ${records.at(-1)?.outcome.because}`
   return {
     capacity: found && { ...found, confidence: null, slo: plan.slo },
-    limit: limitOfRun(records, found?.low_rps),
     problem: dead || (open > 0 ? `${open} of the loads asked for had no valid trial` : null),
   }
 }

@@ -1,15 +1,16 @@
 import { UNSENT } from '../../generators/drivers/errors.js'
 import { count, milliseconds, wholePercent } from '../../report/format.js'
+import { highestP99, latencyBounds } from '../../report/slo.js'
 import { expandCores } from '../../system/machine.js'
 import { busyShare, sharedCore } from '../ledger.js'
 import { CORE_FULL_RATIO, finding, NOTHING } from './finding.js'
 
 /**
  * @import { Detect, Trial } from './finding.js'
- * @import { HostTraffic, Slo } from '../../report/record.js'
+ * @import { Distribution, HostTraffic, Slo } from '../../report/record.js'
  */
 
-/** Share of the SLO's p99 beyond which a late generator distorts the target's latencies. */
+/** Share of a bound of the SLO beyond which a late generator distorts the target's latencies. */
 const MAX_LATENESS_SHARE = 0.1
 /** A wait for a connection longer than this means that none was free. */
 const MAX_WAIT_MS = 10
@@ -37,7 +38,14 @@ export function generatorLateness(trial, slo) {
   if (load.loop === 'closed') return finding(cpu_core_ratio / CORE_FULL_RATIO, used)
   if (!lateness_ms) return NOTHING
   const late = `the generator was ${milliseconds(lateness_ms.p99)} late at p99`
-  return finding(lateness_ms.p99 / (slo.p99_ms * MAX_LATENESS_SHARE), late, used)
+  return finding(reachOf(lateness_ms, slo, load.timeout_s), late, used)
+}
+
+/** 1 where lateness distorts a latency that the SLO bounds. @param {Distribution | null} lateness_ms @param {Slo} slo @param {number} timeout_s */
+function reachOf(lateness_ms, slo, timeout_s) {
+  const entries = Object.values(slo.by_entry ?? {}).flatMap(latencyBounds)
+  const bounds = [...latencyBounds(slo), ...entries, /** @type {const} */ (['p99', highestP99(slo, timeout_s)])]
+  return Math.max(...bounds.map(([name, bound_ms]) => (lateness_ms?.[name] ?? 0) / (bound_ms * MAX_LATENESS_SHARE)))
 }
 
 /**
@@ -69,17 +77,17 @@ export function hostBehind({ load, traffic: { hosts = [] } }, slo) {
   const soonest_ms = Math.min(...hosts.flatMap(({ word_ms }) => word_ms ?? []))
   const found = hosts.map((host) => {
     const heard_ms = typeof host.word_ms === 'number' ? host.word_ms - soonest_ms : 0
-    if (load.loop === 'open') return behind(host, heard_ms, load.duration_s, slo)
+    if (load.loop === 'open') return behind(host, heard_ms, load, slo)
     return finding((host.cpu_core_ratio ?? 0) / Math.max(1, host.cores ?? 1) / CORE_FULL_RATIO, useOf(host))
   })
   return found.reduce((worst, one) => (one.reach > worst.reach ? one : worst), NOTHING)
 }
 
-/** Compares no clocks: heard_ms is by ours, start_ms by the host's own. @param {HostTraffic} traffic @param {number} heard_ms @param {number} duration_s @param {Slo} slo */
-function behind(traffic, heard_ms, duration_s, slo) {
+/** Compares no clocks: heard_ms is by ours, start_ms by the host's own. @param {HostTraffic} traffic @param {number} heard_ms @param {Trial['load']} load @param {Slo} slo */
+function behind(traffic, heard_ms, { duration_s, timeout_s }, slo) {
   const { host, lateness_ms, sent, planned = sent } = traffic
   const start_ms = traffic.start_ms ?? 0
-  const late = (lateness_ms?.p99 ?? 0) / (slo.p99_ms * MAX_LATENESS_SHARE)
+  const late = reachOf(lateness_ms, slo, timeout_s)
   const begun = (start_ms + heard_ms) / Math.max(START_MS, duration_s * 1000 * START_SHARE)
   const what =
     begun > late
@@ -105,7 +113,8 @@ export function generatorConnections({ load, traffic, probes }, slo) {
   if (load.loop !== 'open' || connections >= connections_needed) return NOTHING
   const late_ms = traffic.hosts ? 0 : (probes.generator.lateness_ms?.p99 ?? 0)
   const waited_ms = Math.max(0, (traffic.queued_ms?.p99 ?? 0) - late_ms)
-  const share = traffic.errors[UNSENT] > 0 ? 1 : waited_ms / Math.min(MAX_WAIT_MS, slo.p99_ms * MAX_LATENESS_SHARE)
+  const most_ms = Math.min(MAX_WAIT_MS, highestP99(slo, load.timeout_s) * MAX_LATENESS_SHARE)
+  const share = traffic.errors[UNSENT] > 0 ? 1 : waited_ms / most_ms
   const few = `the generator had ${count(connections)} connections, and this rate within this SLO needs ${count(connections_needed)}`
   return finding(share, `${few}; requests waited ${milliseconds(waited_ms)} for one at p99`)
 }

@@ -1,4 +1,5 @@
 import { count, milliseconds, wholePercent } from '../../report/format.js'
+import { highestP99 } from '../../report/slo.js'
 import { expandCores } from '../../system/machine.js'
 import { CORE_FULL_RATIO, finding, fullness, NOTHING, ofFailed } from './finding.js'
 
@@ -76,7 +77,7 @@ export function apiThreadpool({ probes }) {
 }
 
 /** @type {Detect} */
-export function apiBlocked({ traffic, probes }, slo) {
+export function apiBlocked({ load, traffic, probes }, slo) {
   const { main_core_ratio, run_delay_ratio = 0, elu_ratio = 0, loop_delay_max_ms = 0, shed = {} } = probes.api
   // Not every program has an event loop.
   if (probes.api.name && !loop_delay_max_ms) return NOTHING
@@ -88,7 +89,7 @@ export function apiBlocked({ traffic, probes }, slo) {
   const each_ms = (busy * 1000) / ((served / traffic.completed) * traffic.achieved_rps)
   // Short pieces of work fill a loop without blocking it: the single piece counts.
   return finding(
-    busy >= CORE_FULL_RATIO ? each_ms / BLOCKED_MS : loop_delay_max_ms / slo.p99_ms,
+    busy >= CORE_FULL_RATIO ? each_ms / BLOCKED_MS : loop_delay_max_ms / highestP99(slo, load.timeout_s),
     `the event loop was busy ${wholePercent(busy)} of the time and stood still for up to ${milliseconds(loop_delay_max_ms)}`,
     `a request took ${milliseconds(each_ms)} of its time`,
   )

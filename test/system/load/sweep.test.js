@@ -43,6 +43,30 @@ t.test('--url loads what runs already, with what it is told to send, and counts 
   t.match(resumed, { code: 2, stderr: /secrets on its command line were not kept/ })
 })
 
+t.test('an entry of a mix that breaks its own SLO fails the trial, also after --resume', async (t) => {
+  const folder = temporaryFolder(t)
+  const url = await httpServer(t, (req, res) => {
+    res.writeHead(req.url === '/read' ? 503 : 200, { 'Content-Length': 0 }).end()
+  })
+  const entries = [
+    { name: 'read', path: '/read', slo: 'success>=99%' },
+    { name: 'list', path: '/list', slo: 'max<10s' },
+  ]
+  fs.writeFileSync(`${folder}/mix.json`, JSON.stringify(entries))
+  const load = ['--driver', 'client', '--connections', '2', '--duration', '300ms', '--warmup', '0.1s']
+  const slo = ['--slo', 'success>=10%, p50<9s']
+  const argv = ['sweep', '--url', url, ...load, ...slo, '--mix', `${folder}/mix.json`, '--out', `${folder}/run`]
+  const { code, stderr } = await runHere(argv)
+  t.equal(code, 0, stderr)
+  const [{ traffic, outcome }] = readTrials(`${folder}/run`)
+  t.ok(traffic.by_entry.read.completed > 0 && traffic.by_entry.list.ok > 0)
+  t.match(outcome, { verdict: 'fail', because: /^read: 0 of \d+ succeeded, 99 % expected$/ })
+  const { slo: kept } = readRun(`${folder}/run`)
+  t.match(kept, { success_ratio: 0.1, also_ms: { p50: 9000 }, by_entry: { list: { also_ms: { max: 10_000 } } } })
+  t.equal((await runHere(['sweep', '--resume', `${folder}/run`])).code, 0)
+  t.strictSame(readRun(`${folder}/run`).slo, kept)
+})
+
 t.test('a service on another machine is loaded only with consent', async (t) => {
   const out = path.join(temporaryFolder(t), 'run')
   // An address for documentation (RFC 5737).

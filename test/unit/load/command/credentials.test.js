@@ -86,7 +86,7 @@ t.test('messages do not repeat what may be a secret', async (t) => {
 
 t.test('a kept plan holds neither headers nor queries nor bodies, and comes alive again with its files', async (t) => {
   const mix = [
-    { name: 'a', path: '/a?token=hunter2', body: '{"password":"hunter2"}', weight: 2 },
+    { name: 'a', path: '/a?token=hunter2', body: '{"password":"hunter2"}', weight: 2, slo: 'p99<9ms' },
     { name: 'b', path: '/b/{{int 1 9}}?page={{data page}}&id={{taken id}}', headers: { Authorization: 'hunter2' } },
     { name: 'c', path: '/c/{{data name}}', take: { id: '/id' } },
   ]
@@ -110,6 +110,7 @@ t.test('a kept plan holds neither headers nor queries nor bodies, and comes aliv
     const text = JSON.stringify(kept)
     t.notOk(text.includes('hunter2') || text.includes(Buffer.from('hunter2').toString('base64')), 'no secret is kept')
     t.strictSame(livePlan(kept), livePlan(plan))
+    if (content.includes('--mix')) t.strictSame(kept.slo.by_entry, { a: { p99_ms: 9 } }, 'SLOs are no secret')
     t.match(livePlan(kept), { url: 'http://a.test/?token=hunter2', shown_url: `http://a.test/?token=${token}` })
     t.equal(livePlan(kept).metrics_url, 'http://a.test/metrics?token=hunter2')
     t.strictSame(livePlan(kept).mix.headers.at(-1), ['Authorization', 'Bearer hunter2'])

@@ -108,7 +108,7 @@ function fileWith(t, text) {
 t.test('--mix reads entries from a file, with what is usual where nothing is said', async (t) => {
   const given = [
     { name: 'create', path: '/user', body: { email: '{{seq}}@a.test' }, weight: 2.5 },
-    { name: 'home page', path: '/' },
+    { name: 'home page', path: '/', slo: 'p99 < 20ms, success>=99%' },
   ]
   const file = fileWith(t, JSON.stringify(given))
   const mix = mixOf(parseCommand({ ...MIX_FLAGS }, ['--mix', file, '--header', 'A: 1']).given)
@@ -119,7 +119,7 @@ t.test('--mix reads entries from a file, with what is usual where nothing is sai
   ])
   t.strictSame(mix.entries, [
     { name: 'create', method: 'POST', path: '/user', body: '{"email":"{{seq}}@a.test"}', weight: 2.5 },
-    { name: 'home page', method: 'GET', path: '/', body: '', weight: 1 },
+    { name: 'home page', method: 'GET', path: '/', body: '', weight: 1, slo: { p99_ms: 20, success_ratio: 0.99 } },
   ])
   t.strictSame(
     mixOf({ mix: file, without: ['create'] }).entries?.map(({ name }) => name),
@@ -153,6 +153,11 @@ t.test('a mix that is wrong is refused in one line that says what was expected a
       [{ ...entry, body: 7 }],
       /^--mix: expected a text, an object or a list as the body of entry 1 \(a\), got a number$/,
     ],
+    [
+      [{ ...entry, slo: 'p99<5' }],
+      /^--mix: expected conditions such as .* at most once as the slo of entry 1 \(a\), got "p99<5"$/,
+    ],
+    [[{ ...entry, slo: 5 }], /^--mix: expected conditions .* as the slo of entry 1 \(a\), got 5$/],
     [[{ ...entry, path: '/{{uuid}}' }], /^--mix: expected \{\{seq\}\}, .* in entry 1 \(a\), got \{\{uuid\}\}$/],
     [[{ ...entry, body: '{{int 5 1}}' }], /got \{\{int 5 1\}\}$/],
     [

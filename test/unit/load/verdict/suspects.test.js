@@ -50,7 +50,7 @@ const CASES = [
     'started for the run, whose Postgres is only looked at',
     { kind: 'started', cores: '0' },
     POSTGRES,
-    [{ suspect: 'the service', ...SERVICE }, GENERATOR],
+    [{ suspect: 'core 0 (the service)', ...SERVICE, cores: '0' }, GENERATOR],
   ],
 ]
 

@@ -85,6 +85,43 @@ const CASES = [
     },
   },
   {
+    name: 'sweep --slo --slo: the capacity by each, of one search',
+    verb: sweep,
+    argv: ['--slo', 'p99<100ms', '--slo', 'p50 < 6ms, success >= 99.9%', '--seed', '1', '--no-proof'],
+    serve: createService({ capacity_rps: TRUE_RPS }),
+    pictures: ['slos', 'capacity', 'latency', 'resources'],
+    holds: (t, { run, stdout }) => {
+      const [first, second] = run.capacities
+      t.match(run.capacity, {
+        low_rps: first.low_rps,
+        high_rps: first.high_rps,
+        slo: { p99_ms: 100, success_ratio: 1 },
+      })
+      t.match(second, { slo: { success_ratio: 0.999, also_ms: { p50: 6 } }, problem: null })
+      // The median reaches 6 ms at 4545/s.
+      t.ok(
+        second.low_rps <= 4700 && second.high_rps >= 4400 && second.high_rps < first.high_rps,
+        JSON.stringify(second),
+      )
+      t.match(stdout.replaceAll(/\s+/g, ' '), /\(p99 below 100 ms and 100 % successes; \d+ trials/)
+      t.match(stdout, /^\| p50 below 6 ms and 99.9 %[a-z ]+\| 4,\d+ to 4,\d+\/s \|/m)
+    },
+  },
+  {
+    name: 'sweep --rates --slo --slo: a ladder whose trials each judges',
+    verb: sweep,
+    argv: ['--rates', '4000,4900,5500', '--slo', 'p99<100ms', '--slo', 'p50<6ms', '--seed', '1'],
+    serve: createService({ capacity_rps: TRUE_RPS }),
+    pictures: ['slos', 'capacity', 'latency', 'resources'],
+    holds: (t, { run, records }) => {
+      t.equal(records.length, 3)
+      t.match(
+        run.capacities.map((/** @type {any} */ { low_rps, high_rps }) => `${low_rps} to ${high_rps}`).join(),
+        '4900 to 5500,4000 to 4900',
+      )
+    },
+  },
+  {
     name: 'sweep: a ladder of connections has no capacity, and says what got through',
     verb: sweep,
     argv: ['--driver', 'autocannon', '--connections', '1,8,64', '--seed', '1'],

@@ -126,9 +126,24 @@ t.test(
 )
 
 t.test('a command line that makes no sense is refused with one line', async (t) => {
-  const taken = t.testdir({ 'run.json': '{}' })
+  const taken = t.testdir({ 'run.json': '{}', 'mix.json': '[{ "name": "a", "path": "/", "slo": "p99<5ms" }]' })
   await refuses(t, { sweep }, [
     [['--rates', 'fast'], /--rates: expected whole numbers .* got "fast"/],
+    [
+      ['--slo', 'p98<50ms'],
+      /^redline: --slo: expected conditions such as p50<5ms,p99<50ms,success>=99.9%, each of p50, p90, p95, p99, p999, mean, max and success at most once, got "p98<50ms"\n$/,
+    ],
+    [['--slo', 'p99<5ms', '--slo', ''], /--slo: expected conditions .*, got ""/],
+    [
+      ['--slo', 'p99<5ms', '--slo', 'p50<5ms', '--driver', 'client'],
+      /--slo: expected one for the closed-loop driver client, which finds no capacity, got 2/,
+    ],
+    [['--slo', 'p99<5ms', '--slo-p99', '5ms'], /--slo: expected all conditions in it, got --slo-p99 or --slo-success/],
+    [['--slo', 'p99<5ms', '--slo-success', '99'], /--slo: expected all conditions in it/],
+    [
+      ['--driver', 'wrk', '--mix', path.join(taken, 'mix.json')],
+      /--mix: expected a driver that counts by entry, as its entries have SLOs, got wrk/,
+    ],
     [['--out', taken], /--out: expected a folder without a run/],
     [['--resume', path.join(taken, 'nothing')], /expected a results folder/],
     [['--driver', 'autocannon', '--url', 'https://127.0.0.1:1'], /does not check certificates/],

@@ -1,0 +1,75 @@
+import { duration, ratioOfPercent } from '../command/flags.js'
+import { count } from './format.js'
+
+/** @import { Bounds, Latency, Slo } from './record.js' */
+
+const NAMES = /** @type {Latency[]} */ (['p50', 'p90', 'p95', 'p99', 'p999', 'mean', 'max'])
+
+/** What a text has to be, for messages. */
+export const SLO_EXPECTED = `conditions such as p50<5ms,p99<50ms,success>=99.9%, each of ${NAMES.join(', ')} and success at most once`
+
+/** Stands for no bound on p99, since JSON has no infinity. No flag takes a longer time. */
+export const UNBOUNDED_MS = 24 * 3_600_000
+
+/**
+ * Multiple of a bound that p99 may reach while the bound holds: three times that of exponentially distributed latencies, as
+ * those of real services have longer tails.
+ * @type {Partial<Record<Latency, number>>}
+ */
+const TAILS = { p50: 20, p90: 6, p95: 5, mean: 15 }
+
+/** `p50<5ms,p99<50ms,success>=99.9%` -> its bounds; undefined: something else. @param {unknown} text @returns {Bounds | undefined} */
+export function boundsOf(text) {
+  const parts = String(text).split(',').map(conditionOf)
+  const found = Object.fromEntries(parts.flatMap((one) => one ?? []))
+  if (Object.keys(found).length < parts.length) return undefined
+  const { success, p99, ...also_ms } = found
+  return {
+    ...(p99 && { p99_ms: p99 }),
+    ...(success && { success_ratio: success }),
+    ...(Object.keys(also_ms).length > 0 && { also_ms }),
+  }
+}
+
+/** @param {string} text of one condition @returns {[[string, number]] | undefined} its name and bound, in ms or as a ratio */
+function conditionOf(text) {
+  const [, name, sign, number, unit] = /^\s*(\w+)\s*(<=?|>=)\s*([\d.]+)\s*(\D+?)\s*$/.exec(text) ?? []
+  const isLatency = NAMES.some((one) => one === name) && sign !== '>='
+  const isSuccess = name === 'success' && sign === '>=' && unit === '%'
+  const bound = isLatency ? duration(number + unit) : isSuccess ? ratioOfPercent(number) : undefined
+  return bound === undefined ? undefined : [[name, bound]]
+}
+
+/** The latencies that an SLO bounds, with their bounds in ms; those of its entries are not among them. @param {Bounds} slo */
+export function latencyBounds({ p99_ms = UNBOUNDED_MS, also_ms = {} }) {
+  const all = { ...also_ms, p99: p99_ms }
+  return NAMES.flatMap((name) => {
+    const bound_ms = all[name] ?? UNBOUNDED_MS
+    return bound_ms < UNBOUNDED_MS ? [/** @type {const} */ ([name, bound_ms])] : []
+  })
+}
+
+/**
+ * About the highest p99 of a target that meets an SLO, in ms: the bound on its p99, p999 or max. Without one, it follows from the
+ * other bounds by TAILS; without any bound, it is the timeout.
+ * @param {Bounds} slo @param {number} timeout_s
+ */
+export function highestP99(slo, timeout_s) {
+  const bounds = latencyBounds(slo)
+  const certain = bounds.flatMap(([name, bound_ms]) => (name in TAILS ? [] : bound_ms))
+  if (certain.length > 0) return Math.min(...certain)
+  return Math.min(timeout_s * 1000, ...bounds.map(([name, bound_ms]) => Number(TAILS[name]) * bound_ms))
+}
+
+/** The same of the SLO that allows the most of a plan's. @param {{ slo: Slo, slos?: Slo[], timeout_s: number }} plan */
+export function highestP99Of({ slo, slos = [slo], timeout_s }) {
+  return Math.max(...slos.map((one) => highestP99(one, timeout_s)))
+}
+
+/** An SLO in words: p50 below 5 ms, p99 below 50 ms and 99.9 % successes. @param {Bounds & Partial<Slo>} slo @returns {string} */
+export function sloText({ success_ratio = 0, by_entry = {}, ...bounds }) {
+  const times = latencyBounds(bounds).map(([name, bound_ms]) => `${name} below ${count(bound_ms)} ms`)
+  const success = success_ratio > 0 ? [`${+(success_ratio * 100).toFixed(6)} % successes`] : []
+  const own = new Intl.ListFormat('en-GB').format([...times, ...success])
+  return [own, ...Object.entries(by_entry).map(([name, entry]) => `${name}: ${sloText(entry)}`)].join('; ')
+}
