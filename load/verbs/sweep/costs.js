@@ -34,7 +34,7 @@ function pressureText(records) {
   const waits = /** @type {const} */ ([
     ['the disk', 'pressure_io_ratio'],
     ['memory', 'pressure_memory_ratio'],
-  ]).map(([name, field]) => ({ name, ratio: median(records.map(({ probes }) => probes.kernel[field])) }))
+  ]).map(([name, field]) => ({ name, ratio: median(records.map(({ probes }) => probes.kernel?.[field])) }))
   const felt = waits.filter(({ ratio }) => ratio >= LEAST)
   if (felt.length === 0) return []
   const list = felt.map(({ name, ratio }) => `for ${name} ${wholePercent(ratio)}`).join(', ')

