@@ -544,6 +544,7 @@ t.test('a service is busy with garbage, with passwords, with one long piece of w
   }
   check(t, 'api-blocked', [
     ['half of the SLO', of({}), 0.5, busy(40, '4.00')],
+    ['one stall in an hour', { ...of({}), load: { duration_s: 3600 } }, 50 / 36_000, busy(40, '4.00')],
     ['whose core others use', of({ main_core_ratio: 0.6 }), 0.5, busy(70, '7.00')],
     ['a full loop: by the single request', of({ elu_ratio: 0.9 }), 0.9, busy(90, '9.00')],
     ['no more than full', of({ main_core_ratio: 1 }), 1, busy(100, '10.0')],

@@ -1,0 +1,63 @@
+import fs from 'node:fs'
+import t from 'tap'
+import { main } from '../../../../../load/run/shell.js'
+import { sweep } from '../../../../../load/verbs/sweep/sweep.js'
+import { history } from '../../../../../tuning/pages/history/history.js'
+import { createShell } from '../../../../support/shell.js'
+import { createService } from '../../../../support/simulated/service.js'
+import { memoryFolder, simulate } from '../../../../support/simulated/verb.js'
+
+/** @param {string[]} argv */
+async function ran(...argv) {
+  const shell = createShell()
+  const code = await main({ history }, ['history', ...argv], shell)
+  return { code, ...shell.said }
+}
+
+t.test('the sweeps of a folder in order of time, and where their level changed', async (t) => {
+  const folder = memoryFolder(t)
+  for (let i = 0; i < 10; i++) {
+    const service = createService({ capacity_rps: i < 5 ? 3000 : 2000, noise: 0.01 }, { seed: i })
+    await simulate(
+      sweep,
+      ['--no-proof', '--no-confirm', '--seed', String(i), '--out', `${folder}/sweep-${9 - i}`],
+      service,
+    )
+    const file = `${folder}/sweep-${9 - i}/run.json`
+    const run = JSON.parse(fs.readFileSync(file, 'utf8'))
+    fs.writeFileSync(
+      file,
+      JSON.stringify({
+        ...run,
+        started_at: `2026-01-${10 + i}T00:00:00Z`,
+        machine: { ...run.machine, cpu_model: i === 0 ? 'other' : 'this' },
+      }),
+    )
+  }
+  fs.mkdirSync(`${folder}/not-a-run`)
+  const { code, stdout } = await ran(folder)
+  t.equal(code, 0, stdout)
+  const said = stdout.replace(/\s+/g, ' ')
+  t.match(said, /9 sweeps: the capacity changed at sweep-4 to 0\.6\d times the level before\./)
+  t.match(said, 'Left out: 1 of other machines')
+  t.ok(
+    said.indexOf('| sweep-8 ') < said.indexOf('| sweep-5 ') &&
+      said.indexOf('| sweep-5 ') < said.indexOf('| > sweep-4 '),
+  )
+  const { stdout: json } = await ran(folder, '--across-machines', '--json')
+  const { runs, changes } = JSON.parse(json)
+  t.equal(runs.length, 10)
+  t.strictSame(changes, [5])
+  t.match(runs[5], { name: 'sweep-4', changed: true, middle_rps: Number, cpu_us: Number })
+})
+
+t.test('a folder without sweeps is no answer, and what is no folder a mistake', async (t) => {
+  const folder = memoryFolder(t)
+  const empty = await ran(folder)
+  t.match(empty, { code: 1, stderr: /no trustworthy answer: expected sweeps with an interval/ })
+  t.match(await ran(`${folder}/nowhere`), {
+    code: 2,
+    stderr: /^redline: history: expected a folder with results, got .*, which is not there\n$/,
+  })
+  t.match(await ran(), { code: 2, stderr: /^redline: history: expected one folder with results, got 0\n$/ })
+})

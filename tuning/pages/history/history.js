@@ -1,0 +1,135 @@
+import { existsSync, mkdirSync, readdirSync } from 'node:fs'
+import path from 'node:path'
+import { UsageError } from '../../../load/command/errors.js'
+import { answer, drawn, paragraph, table } from '../../../load/report/blocks.js'
+import { decimal, NONE, ratesText } from '../../../load/report/format.js'
+import { terminalOf } from '../../../load/report/terminal.js'
+import { writeReport } from '../../../load/report/write.js'
+import { refuseForeign } from '../../../load/run/folder.js'
+import { Results } from '../../../load/run/results.js'
+import { costNear } from '../../../load/verbs/sweep/answer.js'
+import { sweep } from '../../../load/verbs/sweep/sweep.js'
+import { median } from '../../../load/verdict/ranks.js'
+import { changePoints } from './change-points.js'
+
+/**
+ * @import { Block } from '../../../load/report/blocks.js'
+ * @import { Dots } from '../../../load/report/picture.js'
+ * @import { Action } from '../../../load/run/experiment.js'
+ * @import { Run } from '../../../load/report/record.js'
+ * @typedef {{ name: string, run: Run, middle_rps: number, cpu_us: number | null }} Past a sweep with an interval; cpu_us: of a request near it
+ */
+
+/** `npm run history`: the sweeps in a folder over time. @type {Action} */
+export const history = {
+  about: 'the capacities of kept sweeps over time, and where they changed',
+  operands: 'DIR',
+  flags: {
+    out: { value: 'DIR', about: 'new or empty folder for a page with a picture (default: only the table)' },
+    'across-machines': { value: '', about: 'runs of different machines, too' },
+  },
+  examples: `  npm run history -- results
+  npm run history -- results --out results/history`,
+
+  async run({ given, operands }) {
+    const [folder, ...others] = operands
+    if (!folder || others.length > 0)
+      throw new UsageError(`history: expected one folder with results, got ${operands.length}`)
+    if (!existsSync(folder))
+      throw new UsageError(`history: expected a folder with results, got ${folder}, which is not there`)
+    const all = pastOf(folder)
+    const machines = new Map(all.map(({ run }) => [machineText(run), run]))
+    const usual = machineText(all.at(-1)?.run)
+    const past = given['across-machines'] ? all : all.filter(({ run }) => machineText(run) === usual)
+    const changes = changePoints(past.map(({ middle_rps }) => Math.log(middle_rps)))
+    const problem = past.length > 0 ? null : `expected sweeps with an interval in ${folder}, got none`
+    const left = all.length - past.length
+    const note =
+      left > 0 ? [paragraph(`Left out: ${left} of other machines (--across-machines; ${machines.size} in all).`)] : []
+    const blocks = [answer(sentence(past, changes)), tableOf(past, changes), ...note]
+    const out = problem === null ? given.out : undefined
+    if (out !== undefined) {
+      refuseForeign(out)
+      mkdirSync(out, { recursive: true })
+      await writeReport(new Results(out), 'Redline history', [...blocks, drawn(picture(past, changes))])
+    }
+    const runs = past.map(({ name, run, middle_rps, cpu_us }, i) => {
+      return {
+        name,
+        started_at: run.started_at,
+        commit: run.versions.redline_commit,
+        middle_rps,
+        cpu_us,
+        changed: changes.includes(i),
+      }
+    })
+    const run = { verb: 'history', problem, interrupted: false, runs, changes }
+    return { run, text: problem === null ? terminalOf(blocks) : null, folder: out ?? null }
+  },
+}
+
+/** The sweeps in a folder, or in it, that have an interval, in order of time. @param {string} folder @returns {Past[]} */
+function pastOf(folder) {
+  const names = readdirSync(folder).filter((name) => existsSync(path.join(folder, name, 'run.json')))
+  const found = names.flatMap((name) => {
+    const results = new Results(path.join(folder, name))
+    if (results.readRun().verb !== sweep.name) return []
+    const run = results.readRun(sweep)
+    const { low_rps = null, high_rps = null } = run.capacity ?? {}
+    if (run.problem || low_rps === null || high_rps === null) return []
+    const near = costNear({ capacity: run.capacity, records: results.readTrials(sweep) })
+    return { name, run, middle_rps: Math.sqrt(low_rps * high_rps), cpu_us: near?.median_us ?? null }
+  })
+  return found.sort((a, b) => a.run.started_at.localeCompare(b.run.started_at))
+}
+
+/** @param {Run} [run] */
+function machineText(run) {
+  return run ? `${run.machine.cpu_model}, ${run.machine.cores} cores` : ''
+}
+
+/** @param {Past[]} past @param {number[]} changes */
+function sentence(past, changes) {
+  if (changes.length === 0) return `${past.length} sweeps: no change is clear.`
+  const words = changes.map((at, i) => {
+    const level = (/** @type {number} */ from, /** @type {number} */ to) =>
+      median(past.slice(from, to).map(({ middle_rps }) => middle_rps))
+    const ratio = level(at, changes[i + 1] ?? past.length) / level(changes[i - 1] ?? 0, at)
+    return `at ${past[at].name} to ${decimal(ratio, 2)} times the level before`
+  })
+  return `${past.length} sweeps: the capacity changed ${words.join(', and ')}.`
+}
+
+/** @param {Past[]} past @param {number[]} changes */
+function tableOf(past, changes) {
+  const rows = past.map(({ name, run, cpu_us }, i) => [
+    `${changes.includes(i) ? '> ' : ''}${name}`,
+    run.started_at.slice(0, 16).replace('T', ' '),
+    run.versions.redline_commit?.slice(0, 7) ?? NONE,
+    ratesText(/** @type {NonNullable<Run['capacity']>} */ (run.capacity)),
+    cpu_us === null ? NONE : `${decimal(cpu_us, 1)} us`,
+    run.limit?.resource ?? NONE,
+  ])
+  return table(['sweep', 'began', 'Redline', 'capacity', 'CPU per request', 'limit'], rows, { name: 'history' })
+}
+
+/** @param {Past[]} past @param {number[]} changes */
+function picture(past, changes) {
+  const values = past.map(({ run, middle_rps }) => {
+    return { value: middle_rps, low: Number(run.capacity?.low_rps), high: Number(run.capacity?.high_rps) }
+  })
+  const labels = past.map(
+    ({ run }, i) => `${changes.includes(i) ? 'changed: ' : ''}${run.started_at.slice(0, 16).replace('T', ' ')}`,
+  )
+  return {
+    name: 'history',
+    title: 'Capacity of each sweep',
+    about: changes.length === 0 ? 'No change is clear.' : 'Where the level changed, the row says so.',
+    form: /** @type {Dots} */ ({
+      kind: 'dots',
+      x: { title: 'capacity', unit: 'rate' },
+      labels,
+      series: [{ name: 'capacity', values }],
+    }),
+  }
+}
