@@ -41,17 +41,33 @@ function parsedStrictly(flags, argv, allowPositionals) {
   try {
     return parseArgs({ args: argv, options, allowPositionals, tokens: true })
   } catch (error) {
-    const { code, message } = /** @type {NodeJS.ErrnoException} */ (error)
     // It is not repeated, since it may be part of a secret without quotes.
-    if (code === 'ERR_PARSE_ARGS_UNEXPECTED_POSITIONAL') {
+    if (/** @type {NodeJS.ErrnoException} */ (error).code === 'ERR_PARSE_ARGS_UNEXPECTED_POSITIONAL') {
       throw new UsageError('expected only flags, got a positional argument: quote values that contain spaces')
     }
     const { tokens } = parseArgs({ args: argv, options, strict: false, tokens: true })
-    const unknown = tokens.find((token) => token.kind === 'option' && !Object.hasOwn(flags, token.name))
-    const likely = unknown && 'name' in unknown ? likelyName(unknown.name, Object.keys(flags)) : undefined
-    const [firstSentence] = message.split(/\.\s/)
-    throw new UsageError(`${firstSentence}; ${likely ? `did you mean --${likely}? ` : ''}--help lists what is known`)
+    throw new UsageError(misuse(flags, /** @type {Token[]} */ (tokens.filter(({ kind }) => kind === 'option'))))
   }
+}
+
+/**
+ * What is wrong with the first flag that cannot be understood. No value is repeated, since it may be a secret.
+ * @param {Record<string, Flag>} flags @param {Token[]} given
+ * @typedef {{ name: string, rawName: string, value?: string, inlineValue?: boolean }} Token
+ */
+function misuse(flags, given) {
+  const unknown = given.find(({ name }) => !Object.hasOwn(flags, name))
+  if (unknown) {
+    const likely = likelyName(unknown.name, Object.keys(flags))
+    const hint = likely ? `did you mean --${likely}? ` : ''
+    return `expected a flag of this verb, got ${unknown.rawName}; ${hint}--help lists what is known`
+  }
+  const filled = given.find(({ name, value }) => flags[name].value === '' && value !== undefined)
+  if (filled) return `--${filled.name}: expected no value, got one`
+  const isMisread = (/** @type {Token} */ { value = '', inlineValue }) =>
+    value === '' || (value[0] === '-' && !inlineValue)
+  const name = String(given.find((token) => flags[token.name].value !== '' && isMisread(token))?.name)
+  return `--${name}: expected ${flags[name]?.value}, got nothing or another flag (a value that begins with - is written --${name}=-…)`
 }
 
 /** The flag or verb that was probably meant; undefined: none is similar. @param {string} unknown @param {string[]} names */

@@ -143,7 +143,7 @@ t.test('--list, --reset, and flags that are wrong', async (t) => {
     [['--exercise', '12'], /--exercise: expected a whole number from 1 to 11, got "12"/],
     [['--list', '--reset'], /--reset: cannot be combined with --list/],
     [['--list', '--exercise', '2'], /--exercise: cannot be combined with --list/],
-    [['--hint'], /Unknown option '--hint'/],
+    [['--hint'], /expected a flag of this verb, got --hint/],
   ])) {
     const { status, stdout, stderr } = await run(...args)
     t.strictSame({ status, stdout }, { status: 2, stdout: '' }, args.join(' '))
