@@ -47,7 +47,7 @@ export function gateReport(findings) {
       `Medians, and the ratio of head to base with a 95 % interval, over ${figures[0]?.blocks ?? 0} blocks; noise: by how much the base differs from itself in one of twenty blocks. Accepted is ${percentText(1 + plan.tolerance_ratio)} more.`,
     ),
     method([
-      'Each block starts the base twice and the head once, all on one core, and loads them in turns: two slices of a closed loop, and one at half of its throughput for the latency. The verdict is looked for after each block, by intervals of 99 %.',
+      'Each block starts the base twice and the head once, all on one core, and loads them in turns: two slices of a closed loop (after one that does not count), and one at half of its throughput for the latency. The verdict is looked for after each block, by intervals of 99 %.',
     ]),
   ]
 }

@@ -49,7 +49,7 @@ t.test('what cannot be told is undecided: exit code 3, or 0 if that is allowed',
   )
   t.match(noisy.run, { verdict: 'undecided', failure: 'undecided' })
   t.match(allowed.run, { verdict: 'undecided', exit_code: 0 })
-  t.equal(noisy.records.length, 27, 'three blocks of three sides, with three slices each')
+  t.equal(noisy.records.length, 36, 'three blocks of three sides, with four slices each')
 })
 
 t.test('the tolerance is what is accepted', async (t) => {
@@ -60,9 +60,10 @@ t.test('the tolerance is what is accepted', async (t) => {
 t.test('each slice visits all sides, and both loads are made', async (t) => {
   const { records } = await gated(t, { head_rps: 900, noise: 0.01 })
   for (const [slice, phase, loop] of [
-    [0, 'cost', 'closed'],
+    [0, 'lead', 'closed'],
     [1, 'cost', 'closed'],
-    [2, 'latency', 'open'],
+    [2, 'cost', 'closed'],
+    [3, 'latency', 'open'],
   ]) {
     const own = records.filter(({ at }) => at.block === 0 && at.slice === slice)
     t.strictSame(own.map(({ cell }) => cell.side).sort(), ['again', 'base', 'head'])
