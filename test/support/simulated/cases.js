@@ -231,6 +231,27 @@ const CASES = [
     },
   },
   {
+    name: 'tune: half of the pool that is needed halves the goodput, and files beyond those in use do nothing',
+    verb: tune,
+    argv: [],
+    serve: createService(({ cell }) => ({
+      capacity_rps: Number(cell?.POOL_MAX) <= 20 ? 4000 : 8000,
+      limit: 'pool-size',
+      noise: 0.01,
+    })),
+    pictures: ['cells', 'effects-goodput', 'effects-p99', 'effects-cpu', 'elasticities'],
+    holds: (t, { run, stdout }) => {
+      t.match(run.needs, { statement_ms: 5, nofile: 20_000 })
+      near(t, run.needs.capacity_rps, 8000, 400, 'closed loop')
+      near(t, run.needs.busy, 40, 2, "database connections by Little's law")
+      t.match(stdout, /What moves the goodput: POOL_MAX=20, 0\.(49|5\d)x .* of 160 \(worse\)\./)
+      t.match(stdout, /- POOL_MAX: 8\d does what 160 does\. 20 instead of 160: p99 .* at 1x/)
+      t.match(stdout, /- NOFILE: does nothing here\./)
+      t.ok(run.elasticities.some((/** @type {any} */ one) => one.resource === 'api-cpu' && one.low < 0.1))
+      t.strictSame(run.recommended, { POOL_MAX: 160, POOL_CONNECT_TIMEOUT_MS: 30_000, NOFILE: 20_000 })
+    },
+  },
+  {
     name: 'tune --preset article: a service that loses nothing reproduces the capacity, and refutes what it cannot',
     verb: tune,
     argv: ['--preset', 'article', '--blocks', '1', '--duration', '2s'],

@@ -13,8 +13,8 @@ const WRONG = {
     [['--a', 'https://127.0.0.1:1/', '--driver', 'autocannon'], /cannot do https/],
   ],
   tune: [
-    [['--preset', 'huge'], /--preset: expected one of quick, pgbouncer, full, article, got "huge"/],
-    [['--preset', 'quick', '--knob', 'POOL_MAX=1'], /cannot be combined with --preset/],
+    [['--preset', 'huge'], /--preset: expected one of limits, pgbouncer, full, article, got "huge"/],
+    [['--preset', 'limits', '--knob', 'POOL_MAX=1'], /cannot be combined with --preset/],
     [['--knob', 'POOL_MAX=1', '--knob', 'POOL_MAX=2'], /expected each knob once/],
   ],
   'crash-test': [[['--blocks', '0'], /--blocks: expected a whole number from 1 to 10000, got "0"/]],

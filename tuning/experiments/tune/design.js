@@ -4,15 +4,14 @@ import { loadOf } from '../../knobs/means.js'
 import { capacityStep } from '../../stats/capacity-of.js'
 import { durationOf, matrixVisits, nextTrial } from '../../stats/matrix.js'
 import { anchorCapacity, finalistsOf } from './findings.js'
+import { expectedCells, FIRST_S, firstStep, settledPlan } from './limits/needs.js'
+import { OFFERED } from './presets.js'
 
 /**
  * @import { Factor } from '../../stats/design.js'
  * @import { Matrix } from '../../stats/matrix.js'
  * @import { Cell, NotAppliedCell, Plan, Step, TrialRecord } from '../../../load/report/record.js'
  */
-
-/** What each cell is offered in each block, as shares of the anchor's capacity. */
-export const OFFERED = Object.freeze({ below: 0.5, at: 1, above: 1.5 })
 
 /** The cost of a request is measured last, when everything is compiled. */
 const ORDER = /** @type {const} */ (['at', 'above', 'below'])
@@ -25,7 +24,8 @@ const START_S = 0.8
 const SEARCH_S = 30
 
 /**
- * @typedef {Plan & { preset: string | null, blocks: number, knobs: Factor[], cells: Cell[] } & Anchor} TunePlan
+ * @typedef {Plan & { preset: string | null, blocks: number, knobs: Factor[], cells: Cell[], is_quick?: boolean } & Anchor} TunePlan
+ *   the preset `limits` has no knobs and cells before its first trials, from which their levels follow
  * @typedef {{ anchor: Cell, capacity_rps: number | null }} Anchor the first cell, and its capacity as given; null: it is searched for
  */
 
@@ -34,6 +34,15 @@ const SEARCH_S = 30
  * @param {TunePlan} plan @param {TrialRecord[]} records @param {NotAppliedCell[]} notApplied @returns {Step | null}
  */
 export function designMatrix(plan, records, notApplied) {
+  if (plan.preset !== 'limits') return stepOf(plan, records, notApplied)
+  const first = firstStep(plan, records, notApplied)
+  if (first) return { ...first, left_s: first.left_s + durationOf(matrixOf(plan, 0)) }
+  const settled = settledPlan(plan, records, notApplied)
+  return settled && stepOf(settled, records, notApplied)
+}
+
+/** @param {TunePlan} plan @param {TrialRecord[]} records @param {NotAppliedCell[]} notApplied @returns {Step | null} */
+function stepOf(plan, records, notApplied) {
   const isOut = (/** @type {Cell} */ cell) => notApplied.some((one) => isSameCell(one.cell, cell))
   if (isOut(plan.anchor)) return null
   const first = plan.capacity_rps === null ? searchStep('anchor', plan.anchor, plan, records, notApplied) : null
@@ -56,7 +65,7 @@ export function designMatrix(plan, records, notApplied) {
 
 /** Seconds. @param {TunePlan} plan */
 export function matrixDuration(plan) {
-  return SEARCH_S + proofDuration(plan) + durationOf(matrixOf(plan, 0))
+  return (plan.searches ? SEARCH_S : FIRST_S) + proofDuration(plan) + durationOf(matrixOf(plan, 0))
 }
 
 /** Seconds. @param {TunePlan} plan */
@@ -65,13 +74,13 @@ function proofDuration({ proves }) {
 }
 
 /** @param {TunePlan} plan @param {number} capacity_rps @returns {Matrix} */
-function matrixOf({ cells, blocks, mix, connections, duration_s }, capacity_rps) {
-  const units = cells.map((cell) => ({ cell }))
+function matrixOf({ cells, blocks, mix, connections, duration_s, searches, is_quick }, capacity_rps) {
+  const units = (cells.length > 0 ? cells : expectedCells(is_quick)).map((cell) => ({ cell }))
   return {
     visits: matrixVisits({ units, anchor: units[0], blocks, seed: mix.seed }),
     kinds: [...ORDER],
     visit_s: START_S + FIRST_WARMUP_S + 2 * WARMUP_S + 3 * (duration_s + BETWEEN_TRIALS_S),
-    later_s: 2 * SEARCH_S,
+    later_s: searches ? 2 * SEARCH_S : 0,
     loadOf: ({ cell }, kind) => ({
       driver: 'paced',
       loop: 'open',

@@ -1,21 +1,25 @@
+import { proven } from '../../../load/capacity/proving.js'
 import { cellName, isSameCell } from '../../../load/report/format.js'
 import { undosedTexts } from '../../../load/report/proof.js'
+import { limitOfRun } from '../../../load/verdict/limit.js'
 import { median } from '../../../load/verdict/ranks.js'
 import { KNOBS } from '../../knobs/knobs.js'
 import { capacityOf, lowestOf } from '../../stats/capacity-of.js'
 import { groupBy } from '../../stats/design.js'
 import { interactions, mainEffects, noiseOf, observationsOf, ratioOf } from '../../stats/effects.js'
 import { trialsAt } from '../../stats/matrix.js'
+import { effectsByLoad } from './by-load.js'
+import { needsOf, reasonsOf, SERVICE, settledPlan } from './limits/needs.js'
 
 /**
  * @import { Effect } from '../../stats/effects.js'
  * @import { TunePlan } from './design.js'
- * @import { TrialRecord } from '../../../load/report/record.js'
+ * @import { Cell, NotAppliedCell, TrialRecord } from '../../../load/report/record.js'
  */
 
 /**
- * The figures by which cells are compared, in order of importance. kind: of the trials that have it
- * @type {{ name: string, title: string, short: string, kind: 'below' | 'above', better: 'more' | 'less', value: ValueOf }[]}
+ * The figures by which cells are compared. decides: the recommendation goes by these, in this order; kind: of the trials that have it
+ * @type {{ name: string, title: string, short: string, kind: 'below' | 'at' | 'above', better: 'more' | 'less', decides?: boolean, value: ValueOf }[]}
  * @typedef {(record: TrialRecord) => number | undefined} ValueOf
  */
 const RESPONSES = [
@@ -25,6 +29,7 @@ const RESPONSES = [
     short: 'goodput at 1.5x',
     kind: 'above',
     better: 'more',
+    decides: true,
     // Zero has no logarithm.
     value: ({ traffic }) => Math.max(1, traffic.goodput_rps),
   },
@@ -34,6 +39,7 @@ const RESPONSES = [
     short: 'p99 at 1.5x',
     kind: 'above',
     better: 'less',
+    decides: true,
     value: ({ traffic }) => traffic.latency_ms?.p99,
   },
   {
@@ -42,7 +48,32 @@ const RESPONSES = [
     short: 'CPU at 0.5x',
     kind: 'below',
     better: 'less',
+    decides: true,
     value: ({ probes }) => probes.api.cpu_us_per_request,
+  },
+  {
+    name: 'success',
+    title: "Success ratio when 1.5 x the anchor's capacity is offered",
+    short: 'success at 1.5x',
+    kind: 'above',
+    better: 'more',
+    value: ({ traffic }) => Math.max(1e-4, traffic.success_ratio),
+  },
+  {
+    name: 'p50',
+    title: "p50 at the anchor's capacity",
+    short: 'p50 at 1x',
+    kind: 'at',
+    better: 'less',
+    value: ({ traffic }) => traffic.latency_ms?.p50,
+  },
+  {
+    name: 'memory',
+    title: "Memory of the API when 1.5 x the anchor's capacity is offered",
+    short: 'memory at 1.5x',
+    kind: 'above',
+    better: 'less',
+    value: ({ probes }) => probes.api.rss_bytes,
   },
 ]
 
@@ -50,41 +81,64 @@ const RESPONSES = [
  * What a matrix shows. Pure.
  * @typedef {ReturnType<typeof analyseMatrix>} TuneFindings
  * @typedef {TuneFindings['responses'][number]} ResponseFindings
- * @param {TunePlan} plan @param {TrialRecord[]} records
+ * @param {TunePlan} plan @param {TrialRecord[]} records @param {NotAppliedCell[]} [notApplied]
  */
-export function analyseMatrix(plan, records) {
-  const { preset, anchor, blocks, knobs } = plan
-  const capacity_rps = anchorCapacity(plan, records)
-  const isKnown = capacity_rps !== null
-  const responses = responsesOf(plan, records)
-  const { levels, choices } = recommendationOf(plan, records)
-  const searched = plan.capacity_rps === null ? capacityOf('anchor', anchor, plan, records) : null
+export function analyseMatrix(plan, records, notApplied = []) {
+  const settled = settledPlan(plan, records, notApplied)
+  const isKnown = settled !== null && anchorCapacity(settled, records) !== null
+  const { preset, anchor, blocks, knobs } = settled ?? plan
+  const responses = responsesOf({ knobs }, records)
+  const { levels, choices } = recommendationOf({ knobs }, records)
+  const searched = searchedOf(plan, records)
   const proof = searched?.elasticities && { elasticities: searched.elasticities }
+  const needs = preset === 'limits' ? needsOf(plan, records) : null
   return {
-    problem: problemOf(plan, records),
-    kept: { ...(isKnown ? { recommended: levels, choices } : { recommended: null, choices: [] }), ...proof },
+    problem: problemOf(settled, records),
+    kept: {
+      ...(isKnown ? { recommended: levels, choices } : { recommended: null, choices: [] }),
+      ...(needs && { needs }),
+      ...proof,
+    },
     preset,
-    anchor,
+    anchor: shownCell(plan, anchor),
     blocks,
-    capacity_rps,
+    capacity_rps: isKnown ? anchorCapacity(settled, records) : null,
     searched,
+    plateau_rps: needs ? Math.round(needs.capacity_rps) : null,
+    fixed: preset === 'limits' ? SERVICE : {},
     undosed: undosedTexts(records),
     choices,
-    finals: (isKnown ? finalistsOf(plan, records) : []).map((cell) => {
+    finals: (isKnown ? finalistsOf(settled, records) : []).map((cell) => {
       return { cell, ...capacityOf('final', cell, plan, records) }
     }),
     responses: responses.map(({ value, observations, ...response }) => {
       return { ...response, interactions: interactions(observations, knobs, response.noise) }
     }),
-    cells: cellsOf(plan, records, responses),
+    cells: settled ? cellsOf(settled, records, responses) : [],
+    by_load: effectsByLoad(knobs, records),
+    reasons: needs ? reasonsOf(needs, plan.connections[0]) : {},
   }
+}
+
+/** The anchor's limit and its proof, and its capacity where that was searched for; null: neither. @param {TunePlan} plan @param {TrialRecord[]} records */
+function searchedOf(plan, records) {
+  if (plan.preset !== 'limits')
+    return plan.capacity_rps === null ? capacityOf('anchor', plan.anchor, plan, records) : null
+  const dosed = records.filter(({ at }) => at.phase === 'proof')
+  return dosed.length > 0 ? { capacity: null, ...proven(limitOfRun(dosed), records) } : null
+}
+
+/** Without what all cells have in common. @param {Pick<TunePlan, 'preset'>} plan @param {Cell} cell @returns {Cell} */
+function shownCell({ preset }, cell) {
+  if (preset !== 'limits') return cell
+  return Object.fromEntries(Object.entries(cell).filter(([name]) => !(name in SERVICE)))
 }
 
 /**
  * Medians of each cell, NaN where nothing was measured, and its ratios to the anchor, one for each response.
  * @param {TunePlan} plan @param {TrialRecord[]} records @param {ReturnType<typeof responsesOf>} responses
  */
-function cellsOf({ cells, anchor }, records, responses) {
+function cellsOf({ preset, cells, anchor }, records, responses) {
   const trials = groupBy(trialsAt(records), ({ cell }) => cellName(cell))
   return cells.map((cell) => {
     const own = trials.get(cellName(cell)) ?? []
@@ -93,7 +147,7 @@ function cellsOf({ cells, anchor }, records, responses) {
     }
     const success = (/** @type {string} */ kind) => medianOf(kind, ({ traffic }) => traffic.success_ratio)
     return {
-      cell,
+      cell: shownCell({ preset }, cell),
       is_anchor: isSameCell(cell, anchor),
       success_ratio: { below: success('below'), at: success('at'), above: success('above') },
       p99_ms: medianOf('at', ({ traffic }) => traffic.latency_ms?.p99),
@@ -104,8 +158,9 @@ function cellsOf({ cells, anchor }, records, responses) {
   })
 }
 
-/** @param {TunePlan} plan @param {TrialRecord[]} records */
+/** @param {TunePlan | null} plan null: its first trials failed @param {TrialRecord[]} records */
 function problemOf(plan, records) {
+  if (!plan) return `the first trials, which find the levels, failed: ${lastReason(records)}`
   if (anchorCapacity(plan, records) === null) {
     return `the anchor (${cellName(plan.anchor)}) has no capacity: ${lastReason(records)}`
   }
@@ -124,7 +179,7 @@ export function lastReason(records) {
  * @param {Pick<TunePlan, 'knobs'>} plan @param {TrialRecord[]} records
  */
 export function recommendationOf(plan, records) {
-  const known = responsesOf(plan, records)
+  const known = responsesOf(plan, records).filter(({ decides }) => decides)
   const choices = plan.knobs.map(({ name, levels }) => {
     /** by: the response in which the level is better; null: it is the reference */
     const reference = { name, level: levels[0], by: null, effect: null }
@@ -150,6 +205,7 @@ export function anchorCapacity(plan, records) {
 /** The best cell and the anchor, or none if the anchor is the best. @param {TunePlan} plan @param {TrialRecord[]} records */
 export function finalistsOf(plan, records) {
   const { levels: best } = recommendationOf(plan, records)
+  if (!plan.searches) return []
   return isSameCell(best, plan.anchor) ? [] : [best, plan.anchor]
 }
 

@@ -8,21 +8,14 @@ import { factorial, oneAtATime } from '../../stats/design.js'
 
 /** @typedef {{ knobs: Factor[], cells: Cell[], blocks: number, duration_ms: number, precision_ratio?: number }} Preset */
 
+/** What each cell is offered in each block, as shares of the anchor's capacity. */
+export const OFFERED = Object.freeze({ below: 0.5, at: 1, above: 1.5 })
+
 /** The fewest pairs that give a 95 % interval: blocks times the combinations of the other knobs. */
 const PAIRS = 6
 
 /** The matrices that have a name. @type {Record<string, () => Preset>} */
 export const PRESETS = {
-  /** Three knobs with two levels each, starting at the article's settings: as much as fits into five minutes. */
-  quick: () => {
-    const knobs = [
-      { name: 'INSERT_MODE', levels: ['single', 'batched'] },
-      { name: 'POOL_MAX', levels: [40, 10] },
-      { name: 'SEMI_SPACE_MB', levels: [16, 64] },
-    ]
-    return { ...matrixOf(knobs), blocks: 3, duration_ms: 1000, precision_ratio: 0.08 }
-  },
-
   /** The API's pool against PgBouncer's, with a database so far away that pools matter; and the modes that PgBouncer lets through. */
   pgbouncer: () => {
     const knobs = [

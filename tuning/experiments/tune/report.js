@@ -2,10 +2,11 @@ import { answer, drawn, heading, list, method, paragraph, table } from '../../..
 import { cellName, count, milliseconds, NONE, percent, ratesText } from '../../../load/report/format.js'
 import { proofBlocks, proofText } from '../../../load/report/proof.js'
 import { KNOBS } from '../../knobs/knobs.js'
-import { CONFIDENCE, ratioText } from '../../stats/effects.js'
+import { CONFIDENCE, digits, ratioText } from '../../stats/effects.js'
 import { figureOf, spread } from '../../stats/spread.js'
-import { OFFERED } from './design.js'
+import { byLoadBlocks } from './by-load.js'
 import { canMatter } from './matters.js'
+import { OFFERED } from './presets.js'
 
 /**
  * @import { Block } from '../../../load/report/blocks.js'
@@ -17,6 +18,9 @@ import { canMatter } from './matters.js'
 
 /** Interactions in the report. */
 const STRONGEST = 5
+
+/** Knobs that have a column each in the table of cells. */
+const MOST_COLUMNS = 4
 
 /** A factor of this, for the better or the worse, has the deepest color. */
 const DEEPEST_RATIO = 2
@@ -35,6 +39,8 @@ export function matrixReport(findings) {
     ...proofList(findings),
     heading('Recommended'),
     ...recommended(findings),
+    heading('What each knob does, by load'),
+    ...byLoadBlocks(findings.by_load, findings.reasons),
     heading('Cells'),
     cellsTable(findings),
     drawn(cellsPicture(findings)),
@@ -55,11 +61,14 @@ function sentence({ responses: [goodput] }) {
 }
 
 /** What limits the anchor, and which knobs can matter for that reason. @param {TuneFindings} findings @returns {Block[]} none: nothing was dosed */
-function proofList({ anchor, searched, undosed, choices }) {
+function proofList({ anchor, searched, undosed, choices, plateau_rps }) {
   if (!searched?.elasticities?.length) return []
   const knobs = choices.map(({ name }) => name)
   const proof = proofText(searched) ?? ''
-  const text = `The anchor, ${cellName(anchor)}: ${capacityText(searched)}.`
+  const limit = searched.limit?.resource ?? 'unknown'
+  const what =
+    plateau_rps === null ? capacityText(searched) : `${count(plateau_rps)}/s in a closed loop, limit ${limit}`
+  const text = `The anchor, ${cellName(anchor)}: ${what}.`
   return [list([{ text, items: [proof, ...canMatter(searched.elasticities, knobs), ...undosed] }])]
 }
 
@@ -90,17 +99,31 @@ function capacityText({ capacity, limit }) {
 
 /** @param {TuneFindings} findings */
 function cellsTable({ cells }) {
+  const names = Object.keys(cells[0]?.cell ?? {})
+  const isWide = names.length > 1 && names.length <= MOST_COLUMNS
   const rows = cells.map(({ cell, is_anchor, success_ratio, p99_ms, goodput_rps, cpu_us, ratios }) => [
-    is_anchor ? `${cellName(cell)} (anchor)` : cellName(cell),
+    ...(isWide ? names.map((name) => String(cell[name])) : [is_anchor ? `${cellName(cell)} (anchor)` : cellName(cell)]),
     ...Object.values(success_ratio).map((ratio) => (Number.isNaN(ratio) ? NONE : percent(ratio))),
     milliseconds(p99_ms),
     spread([goodput_rps], 0),
-    is_anchor ? '1' : ratioText(ratios[0]),
+    is_anchor ? '1' : cellRatio(ratios[0]),
     spread([cpu_us], 1),
   ])
   const success = Object.values(OFFERED).map((share) => `success at ${share}x`)
-  const head = ['cell', ...success, 'p99 at 1x', 'goodput/s at 1.5x', 'x anchor', 'CPU us at 0.5x']
+  const head = [
+    ...(isWide ? names : ['cell']),
+    ...success,
+    'p99 at 1x',
+    'goodput/s at 1.5x',
+    'x anchor',
+    'CPU us at 0.5x',
+  ]
   return table(head, rows, { name: 'cells' })
+}
+
+/** Without an interval where there are too few blocks for one: those of the levels are below. @param {TuneFindings['cells'][number]['ratios'][number]} effect */
+function cellRatio(effect) {
+  return Number.isFinite(effect.high) || Number.isNaN(effect.ratio) ? ratioText(effect) : `${digits(effect.ratio)}x`
 }
 
 /** A heat map of the cells' ratios to the anchor. @param {TuneFindings} findings @returns {Picture} */
@@ -128,7 +151,7 @@ function cellsPicture({ cells, anchor, responses }) {
 
 /** @param {ResponseFindings} response @returns {Block[]} */
 function responseBlocks(response) {
-  const { title, better, noise, effects, interactions } = response
+  const { title, better, decides, noise, effects, interactions } = response
   const rows = effects.map((effect) => {
     const { name, level, reference, pairs, verdict } = effect
     return [`${name}=${level}`, String(reference), ratioText(effect), String(pairs), verdict]
@@ -140,7 +163,7 @@ function responseBlocks(response) {
   const head = ['level', 'against', `ratio [${CONFIDENCE * 100} % interval]`, 'pairs', `better is ${better}`]
   return [
     heading(title),
-    ...effectsPicture(response),
+    ...(decides ? effectsPicture(response) : []),
     paragraph(noiseText(noise)),
     table(head, rows),
     ...(together.length > 0 ? [table(['together', 'ratio of ratios', 'pairs', 'interaction'], together)] : []),
@@ -173,12 +196,13 @@ function effectsPicture({ name, title, better, effects }) {
 }
 
 /** @param {TuneFindings} findings */
-function methodLines({ anchor, blocks, capacity_rps, searched }) {
+function methodLines({ anchor, blocks, capacity_rps, searched, plateau_rps, fixed }) {
   const shares = WORDS.format(Object.values(OFFERED).map((share) => `${share}x`))
-  const basis = searched
-    ? `the anchor's capacity (${capacityText(searched)})`
-    : `${count(Number(capacity_rps))}/s, as it was asked for`
+  const asked = `${count(Number(capacity_rps))}/s, as it was asked for`
+  const found = searched ? `the anchor's capacity (${capacityText(searched)})` : asked
+  const basis = plateau_rps === null ? found : `what the anchor got through in a closed loop (${count(plateau_rps)}/s)`
   return [
+    ...(Object.keys(fixed).length > 0 ? [`All cells have ${cellName(fixed)}.`] : []),
     `${blocks} blocks, each with every cell once in an order of its own and the anchor (${cellName(anchor)}) three times. Each visit restarts the service, reads its knobs back, and offers three rates: ${shares} of ${basis}.`,
     `Ratios are taken within a block, with all other knobs alike. The typical ratio and its ${CONFIDENCE * 100} % interval go by ranks (Hodges-Lehmann, Wilcoxon's signed ranks), which takes at least six pairs; of twenty intervals around no effect, one misses 1.`,
     'Tied: the interval contains 1, or the noise floor (two visits to the anchor in the same block, as many pairs) covers the ratio.',
@@ -188,7 +212,10 @@ function methodLines({ anchor, blocks, capacity_rps, searched }) {
 }
 
 /** The recommended settings as a file that the API takes as its `.env`. @param {TuneFindings} findings @param {Run} run */
-export function matrixFiles({ kept: { recommended: levels }, finals }, { run_id, machine, interrupted }) {
+export function matrixFiles(
+  { kept: { recommended: levels }, choices, finals, fixed },
+  { run_id, machine, interrupted },
+) {
   if (!levels || interrupted) return /** @type {Record<string, string>} */ ({})
   const lines = Object.entries(levels).map(([name, level]) => {
     if (KNOBS[name].by === 'environment') return `${name}=${level}`
@@ -197,7 +224,9 @@ export function matrixFiles({ kept: { recommended: levels }, finals }, { run_id,
   })
   const notes = [
     `Recommended by ${run_id} on ${machine.cpu_model}, ${machine.cores} cores. To take them: cat ${ENV_FILE} >> .env`,
-    ...(finals.length > 0 ? finals.map(finalText) : ['No level was better than the reference.']),
+    ...(Object.keys(fixed).length > 0 ? [`Measured with ${cellName(fixed)}`] : []),
+    ...finals.map(finalText),
+    ...(choices.some(({ by }) => by) ? [] : ['No level was better than the reference.']),
   ]
   return { [ENV_FILE]: [...notes.map((note) => `# ${note}`), ...lines, ''].join('\n') }
 }

@@ -10,6 +10,7 @@ import { analyseArticle, articleDuration, designArticle } from './article/articl
 import { articleReport } from './article/report.js'
 import { designMatrix, matrixDuration } from './design.js'
 import { analyseMatrix } from './findings.js'
+import { expectedCells, GENEROUS_CELL } from './limits/needs.js'
 import { matrixOf, PRESETS } from './presets.js'
 import { matrixFiles, matrixReport } from './report.js'
 
@@ -21,12 +22,15 @@ import { matrixFiles, matrixReport } from './report.js'
  * @import { At, Cell } from '../../../load/report/record.js'
  */
 
-const DEFAULTS = { preset: 'quick', seed: 1 }
+const DEFAULTS = { preset: 'limits', seed: 1 }
 const SLO = { p99_ms: 100, success_ratio: 1 }
 const CONNECTIONS = 256
 
 /** More is a mistake in the command line rather than a plan. */
 const MAX_CELLS = 1000
+
+/** Levels follow from the first trials; with so many connections, even a short overload makes requests wait. */
+const LIMITS = { blocks: 2, duration_ms: 1000, connections: 1000 }
 
 /** The article's eight rows are cells with a rate of their own each. */
 const ARTICLE = { blocks: 6, duration_ms: 6000, timeout_s: 30 }
@@ -44,29 +48,31 @@ export const tune = {
     preset: {
       value: 'NAME',
       about:
-        'quick (7 minutes, default), pgbouncer (its pool and the API’s), full (every knob alone), article (its eight cells)',
-      ...oneOf([...Object.keys(PRESETS), 'article']),
+        'limits (default: pool, its timeout and open files, at levels around what is needed), pgbouncer (its pool and the API’s), full (every knob alone), article (its eight cells)',
+      ...oneOf(['limits', ...Object.keys(PRESETS), 'article']),
     },
     knob: {
       value: 'NAME=A,B,C',
       about: 'every combination of these levels instead; the first is the reference; more than once',
       multiple: true,
     },
+    quick: { value: '', about: 'limits: two levels of each knob and no proof, about 3 minutes' },
     blocks: numberFlag('passes over all cells (default: enough for an interval)', 1, 100),
     capacity: {
       ...numberFlag(
-        'what the rates are shares of (default: the capacity of the first cell, searched for)',
+        'what the rates are shares of (default: the capacity of the first cell, which is measured)',
         1,
         1_000_000,
       ),
       value: 'RPS',
     },
-    duration: durationFlag('of each trial (default 2s, 1s in quick)'),
+    duration: durationFlag('of each trial (default 1s in limits, else 2s)'),
     'no-proof': PLAN_FLAGS['no-proof'],
     seed: seedFlag(`of the order and the users (default ${DEFAULTS.seed})`),
     ...SSH_FLAGS,
   },
   examples: `  npm run tune                      about 7 minutes
+  npm run tune -- --quick           about 3 minutes
   npm run tune -- --knob POOL_MAX=20,5,10,40,80 --knob INSERT_MODE=prepared
   npm run tune -- --preset full     about 1.5 hours
   npm run tune -- --preset article  about 45 minutes: published beside measured, a verdict on each conclusion
@@ -75,12 +81,14 @@ export const tune = {
   size: (plan) => {
     const [visits, duration_s] = isArticle(plan)
       ? ['8 rows by two generators', articleDuration(plan)]
-      : [`${plan.cells.length} cells`, matrixDuration(plan)]
+      : [`${(plan.cells.length > 0 ? plan.cells : expectedCells(plan.is_quick)).length} cells`, matrixDuration(plan)]
     return `${visits} in ${plan.blocks} blocks: about ${Math.ceil(duration_s / 60)} min`
   },
   design: (plan, ...known) => (isArticle(plan) ? designArticle(plan, ...known) : designMatrix(plan, ...known)),
   open: (cell, place) => openCell(/** @type {Cell} */ (cell), place),
-  analyse: (plan, records) => (isArticle(plan) ? analyseArticle(plan, records) : analyseMatrix(plan, records)),
+  analyse: (plan, records, { not_applied } = {}) => {
+    return isArticle(plan) ? analyseArticle(plan, records) : analyseMatrix(plan, records, not_applied)
+  },
   report: (findings) => (isArticle(findings) ? articleReport(findings) : matrixReport(findings)),
   files: (findings, run) => (isArticle(findings) ? {} : matrixFiles(findings, run)),
   older: { at: olderAt, plan: olderPlan },
@@ -93,15 +101,32 @@ function isArticle({ preset }) {
 
 /** @param {Record<string, any>} flags @returns {ArticlePlan | TunePlan} */
 function planOf(flags) {
-  const { preset = DEFAULTS.preset, seed = DEFAULTS.seed, knob, capacity = null } = flags
+  const { preset = DEFAULTS.preset, seed = DEFAULTS.seed, knob, capacity = null, quick = false } = flags
   if (flags.preset && knob) throw new UsageError('--knob: cannot be combined with --preset, which has knobs of its own')
+  if (quick && (knob || preset !== 'limits'))
+    throw new UsageError('--quick: cannot be combined with --knob, or a preset other than limits')
   const matrix = knob ? matrixOf(distinct(knob.map(parseKnob))) : PRESETS[preset]?.()
-  const { blocks, duration_ms, timeout_s } = { timeout_s: 10, ...(matrix ?? ARTICLE) }
+  const isLimits = !knob && preset === 'limits'
+  const { blocks, duration_ms, timeout_s } = { timeout_s: 10, ...(matrix ?? (isLimits ? LIMITS : ARTICLE)) }
   const common = {
     ...localPlan({ seed, duration_s: (flags.duration ?? duration_ms) / 1000, timeout_s }),
     ssh: sshPlanOf(flags),
     slo: SLO,
     blocks: flags.blocks ?? blocks,
+  }
+  const proves = capacity === null && !flags['no-proof'] && !quick && { proves: true }
+  if (isLimits) {
+    const connections = [Math.min(LIMITS.connections, mostConnections({}))]
+    const levels = { knobs: [], cells: [], anchor: GENEROUS_CELL }
+    return {
+      ...common,
+      connections,
+      ...levels,
+      preset,
+      capacity_rps: capacity,
+      ...proves,
+      ...(quick && { is_quick: true }),
+    }
   }
   if (!matrix) return { ...common, preset }
   const { knobs, cells, precision_ratio } = matrix
@@ -114,7 +139,7 @@ function planOf(flags) {
     connections_max: mostConnections({}),
     warmup_s: 0.5,
     ...(precision_ratio && { precision_ratio }),
-    ...(capacity === null && !flags['no-proof'] && { proves: true, enlarges_pool: true }),
+    ...(proves && { ...proves, enlarges_pool: true }),
   }
   return { ...common, ...search, preset: knob ? null : preset, knobs, cells, anchor: cells[0], capacity_rps: capacity }
 }

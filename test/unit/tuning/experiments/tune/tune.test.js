@@ -4,6 +4,7 @@ import { cellName } from '../../../../../load/report/format.js'
 import { analyseArticle, designArticle, offeredHere } from '../../../../../tuning/experiments/tune/article/article.js'
 import { designMatrix } from '../../../../../tuning/experiments/tune/design.js'
 import { recommendationOf } from '../../../../../tuning/experiments/tune/findings.js'
+import { GENEROUS_CELL, levelsOf } from '../../../../../tuning/experiments/tune/limits/needs.js'
 import { matrixOf } from '../../../../../tuning/experiments/tune/presets.js'
 import { matrixFiles } from '../../../../../tuning/experiments/tune/report.js'
 import { tune } from '../../../../../tuning/experiments/tune/tune.js'
@@ -23,6 +24,7 @@ const PLAN = /** @type {any} */ ({
   ],
   ...{
     driver: 'paced',
+    searches: true,
     capacity_rps: null,
     connections: [64],
     duration_s: 1,
@@ -78,7 +80,10 @@ t.test(
     t.match(choices[1], { by: 'cpu', effect: { tied: false } })
     const machine = { cpu_model: 'a CPU', cores: 2 }
     const run = /** @type {any} */ ({ run_id: 'r', machine, interrupted: false })
-    const file = matrixFiles(/** @type {any} */ ({ kept: { recommended: levels }, finals: [] }), run)['recommended.env']
+    const file = matrixFiles(
+      /** @type {any} */ ({ kept: { recommended: levels }, choices, finals: [], fixed: {} }),
+      run,
+    )['recommended.env']
     t.strictSame(parse(file), { POOL_MAX: '20', LOG_LEVEL: 'debug' })
     t.match(file, /^# Recommended by r on a CPU, 2 cores\./)
     t.match(file, /# SEMI_SPACE_MB=64: node --max-semi-space-size=64/)
@@ -87,7 +92,8 @@ t.test(
 
 t.test('ties are printed as ties', async (t) => {
   const records = WHOLE
-  const goodput = tune.report(tune.analyse(PLAN, records, {})).filter(({ kind }) => kind === 'table')[2]
+  const blocks = tune.report(tune.analyse(PLAN, records, /** @type {any} */ ({})))
+  const goodput = blocks.find((block) => block.kind === 'table' && block.head.at(-1) === 'better is more')
   const verdicts = /** @type {any} */ (goodput).rows.map((/** @type {string[]} */ row) => [row[0], row.at(-1)])
   t.strictSame(verdicts, [
     ['POOL_MAX=5', 'worse'],
@@ -194,10 +200,58 @@ t.test('an accused pool of the anchor is enlarged, unless it cannot be', async (
   t.ok(out.length >= 6 && !out.some(({ at }) => at.relaxed))
 })
 
-t.test('without --no-proof and --capacity, the plan proves', async (t) => {
+t.test('without --no-proof, --capacity and --quick, the plan proves', async (t) => {
   const proves = (/** @type {object} */ flags) => tune.plan(flags, {}).proves
-  t.strictSame([{}, { 'no-proof': true }, { capacity: 500 }].map(proves), [true, undefined, undefined])
+  const flags = [{}, { 'no-proof': true }, { capacity: 500 }, { quick: true }]
+  t.strictSame(flags.map(proves), [true, undefined, undefined, undefined])
   const minutesOf = (/** @type {object} */ flags) =>
     Number(/about (\d+) min/.exec(String(tune.size?.(tune.plan(flags, {}))))?.[1])
   t.ok(minutesOf({}) > minutesOf({ 'no-proof': true }), 'the proof is part of the estimate')
+})
+
+t.test('by default, levels lie around what the first trials show to be needed', async (t) => {
+  const needs = { capacity_rps: 8000, statement_ms: 0.5, busy: 4, wait_ms: 125, open_files: 1040, nofile: 20_000 }
+  t.strictSame(levelsOf(needs), [
+    { name: 'POOL_MAX', levels: [40, 8, 2] },
+    { name: 'POOL_CONNECT_TIMEOUT_MS', levels: [30_000, 63] },
+    { name: 'NOFILE', levels: [20_000, 1200, 730] },
+  ])
+  const [pool, timeout, files] = levelsOf({ ...needs, busy: 0.4, wait_ms: 1, nofile: 800 })
+  t.strictSame(
+    [pool.levels, timeout.levels, files.levels],
+    [
+      [40, 2, 1],
+      [30_000, 1],
+      [800, 730],
+    ],
+  )
+  const far = levelsOf({ ...needs, busy: 30 })[0]
+  t.strictSame(far.levels, [120, 60, 15])
+})
+
+t.test('the default matrix goes on where it was cut off, at each of its first trials', async (t) => {
+  const plan = tune.plan({}, {})
+  const records = recordsOf(plan, tune.design, createService({ capacity_rps: 1000 }))
+  const phases = records.map(({ at }) => at.phase).filter((phase, i, all) => phase !== all[i - 1])
+  t.strictSame(phases, ['peak', 'need', 'proof', 'block'])
+  for (const length of [0, 1, 2, 5, 8, 40]) {
+    t.strictSame(tune.design(plan, records.slice(0, length), [])?.at, records[length].at, `after ${length} trials`)
+  }
+  const peak = { ...records[0], outcome: { verdict: 'invalid', because: 'noise', blame: 'noise' } }
+  const tried = recordsOf(plan, tune.design, createService({ capacity_rps: 1000 }), { change: () => peak })
+  t.ok(tried.length > 1 && tried.length < 10, 'a peak that cannot be measured is given up')
+  t.match(tune.analyse(plan, tried, {}).problem, /^the first trials, which find the levels, failed: noise/)
+  t.equal(tune.design(plan, [], [{ cell: GENEROUS_CELL, because: 'no' }]), null)
+})
+
+t.test('where the limit of open files cannot be set, the other two knobs are measured', async (t) => {
+  const plan = tune.plan({ 'no-proof': true }, {})
+  const serve = createService({ capacity_rps: 1000 })
+  const [peak, need] = recordsOf(plan, tune.design, serve)
+  const out = [{ cell: tune.design(plan, [peak, need], [])?.cell, because: 'no prlimit here' }]
+  t.match(out[0].cell, { NOFILE: 20_000 })
+  const records = recordsOf(plan, tune.design, serve, { notApplied: out })
+  const found = tune.analyse(plan, records, /** @type {any} */ ({ not_applied: out }))
+  t.strictSame(Object.keys(found.kept?.recommended), ['POOL_MAX', 'POOL_CONNECT_TIMEOUT_MS'])
+  t.equal(found.problem, null)
 })

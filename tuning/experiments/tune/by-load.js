@@ -1,0 +1,137 @@
+import { list, paragraph, table } from '../../../load/report/blocks.js'
+import { NONE, percent } from '../../../load/report/format.js'
+import { mainEffects, noiseOf, observationsOf, ratioText } from '../../stats/effects.js'
+import { trialsAt } from '../../stats/matrix.js'
+import { OFFERED } from './presets.js'
+
+/**
+ * @import { Block } from '../../../load/report/blocks.js'
+ * @import { Effect } from '../../stats/effects.js'
+ * @import { Factor } from '../../stats/design.js'
+ * @import { TrialRecord } from '../../../load/report/record.js'
+ */
+
+/** What clients see at each load. Zero has no logarithm. @type {Record<string, (record: TrialRecord) => number | undefined>} */
+const SEEN = {
+  success: ({ traffic }) => Math.max(1e-4, traffic.success_ratio),
+  p99: ({ traffic }) => traffic.latency_ms?.p99,
+}
+/** Where requests end that do not succeed, by the names of statuses and errors. @type {Record<string, RegExp>} */
+const LOST = { refused: /^[45]/, 'lost by the service': /^server:/, 'lost by the generator': /^client:/ }
+/** A smaller effect is not worth a sentence. */
+const LEAST_RATIO = 1.1
+const KINDS = /** @type {(keyof typeof OFFERED)[]} */ (Object.keys(OFFERED))
+
+/** @typedef {ReturnType<typeof effectsByLoad>[number]} LevelByLoad what a level does at each load */
+
+/** @param {Factor[]} knobs @param {TrialRecord[]} records */
+export function effectsByLoad(knobs, records) {
+  const trials = KINDS.map((kind) => ({ kind, own: trialsAt(records, { kind }) }))
+  const effectsOf = (/** @type {TrialRecord[]} */ own, /** @type {Factor} */ knob) => {
+    const all = Object.entries(SEEN).map(([seen, value]) => {
+      const observations = observationsOf(own, value)
+      return [seen, mainEffects(observations, knob, noiseOf(observations))]
+    })
+    return /** @type {Record<keyof typeof SEEN, Effect[]>} */ (Object.fromEntries(all))
+  }
+  return knobs.flatMap((knob) => {
+    const known = trials.map(({ kind, own }) => ({ kind, own, effects: effectsOf(own, knob) }))
+    return knob.levels.map((level, nth) => ({
+      name: knob.name,
+      level,
+      reference: knob.levels[0],
+      isReference: nth === 0,
+      loads: known.map(({ kind, own, effects }) => ({
+        kind,
+        effects: Object.entries(effects).flatMap(([seen, of]) =>
+          of.filter((one) => one.level === level).map((effect) => ({ seen, ...effect })),
+        ),
+        lost: lostOf(own.filter(({ cell }) => cell[knob.name] === level)),
+      })),
+    }))
+  })
+}
+
+/** Shares of all requests that did not succeed, by where they ended. @param {TrialRecord[]} trials @returns {Record<string, number>} */
+function lostOf(trials) {
+  const planned = trials.reduce((sum, { traffic }) => sum + traffic.planned, 0)
+  const ends = trials.flatMap(({ traffic }) => Object.entries({ ...traffic.status, ...traffic.errors }))
+  const shares = Object.entries(LOST).map(([where, pattern]) => {
+    const number = ends.reduce((sum, [name, count]) => sum + (pattern.test(name) ? count : 0), 0)
+    return [where, planned > 0 ? number / planned : 0]
+  })
+  return Object.fromEntries(shares)
+}
+
+/** What each knob does, in a sentence for each level. @param {LevelByLoad[]} levels @param {Record<string, string>} reasons by knob @returns {Block[]} */
+export function byLoadBlocks(levels, reasons) {
+  const shares = KINDS.map((kind) => `${OFFERED[kind]}x`)
+  const others = levels.filter(({ isReference }) => !isReference)
+  const names = [...new Set(others.map(({ name }) => name))]
+  const head = [
+    'level',
+    'against',
+    ...Object.keys(SEEN).flatMap((seen) => shares.map((share) => `${seen} at ${share}`)),
+  ]
+  const rows = others.map(({ name, level, reference, loads }) => [
+    `${name}=${level}`,
+    String(reference),
+    ...Object.keys(SEEN).flatMap((seen) =>
+      loads.map(({ effects }) => cellText(effects.find((one) => one.seen === seen))),
+    ),
+  ])
+  const losing = levels.flatMap(({ name, level, loads }) =>
+    loads
+      .filter(({ lost }) => Object.values(lost).some((share) => share > 0))
+      .map(({ kind, lost }) => [`${name}=${level}`, `${OFFERED[kind]}x`, ...Object.values(lost).map(percent)]),
+  )
+  return [
+    list(
+      names.map((name) =>
+        sentence(
+          name,
+          others.filter((one) => one.name === name),
+          reasons[name],
+        ),
+      ),
+    ),
+    table(head, rows, { name: 'by-load' }),
+    ...(losing.length > 0
+      ? [
+          paragraph('Requests that did not succeed, as shares of all that were offered to the cells with this level:'),
+          table(['level', 'offered', ...Object.keys(LOST)], losing, { name: 'lost' }),
+        ]
+      : []),
+  ]
+}
+
+/** @param {Effect | undefined} effect */
+function cellText(effect) {
+  if (!effect || Number.isNaN(effect.ratio)) return NONE
+  return effect.tied ? 'tied' : ratioText(effect)
+}
+
+/** @param {string} name @param {LevelByLoad[]} levels @param {string} [reason] */
+function sentence(name, levels, reason) {
+  const said = levels.map(({ level, reference, loads }) => {
+    const moves = loads.flatMap(({ kind, effects }) =>
+      effects.filter(matters).map((one) => ({ ...one, share: OFFERED[kind] })),
+    )
+    if (moves.length === 0) return `${level} does what ${reference} does`
+    const parts = Object.keys(SEEN).flatMap((seen) => {
+      const own = moves.filter((one) => one.seen === seen)
+      return own.length === 0
+        ? []
+        : `${seen} ${own.map(({ ratio, share }) => `${ratio.toPrecision(2)}x at ${share}x`).join(', ')}`
+    })
+    return `${level} instead of ${reference}: ${parts.join('; ')}`
+  })
+  const isIdle = levels.every(({ loads }) => !loads.some(({ effects }) => effects.some(matters)))
+  const what = isIdle ? 'does nothing here' : said.join('. ')
+  return `${name}: ${what}.${reason ? ` ${reason}` : ''}`
+}
+
+/** @param {Effect} effect */
+function matters({ tied, ratio, high }) {
+  return !tied && Number.isFinite(high) && Math.abs(Math.log(ratio)) >= Math.log(LEAST_RATIO)
+}
