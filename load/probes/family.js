@@ -33,6 +33,7 @@ export function watchFamily(ancestor) {
       threads_cpu_s: sum('threads_cpu_s'),
       cpu_core_ratio: sum('cpu_s') / wall_s,
       main_core_ratio: Math.max(...grown.map(({ thread_s }) => thread_s)) / wall_s,
+      context_switches: null,
       run_delay_ratio: Math.max(...grown.map(({ run_delay_s }) => run_delay_s)) / wall_s,
       rss_bytes: sum('rss_bytes'),
       open_files: crowded.open_files,

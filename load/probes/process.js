@@ -20,7 +20,10 @@ export function watchProcess(pid) {
     const now = pid === null ? null : readUse(pid)
     if (!before || !now) return null
     const wall_s = (performance.now() - started_ms) / 1000
-    const grown = (/** @type {'threads_cpu_s' | 'main_s' | 'run_delay_s' | 'throttled_s'} */ name, per_s = 1) => {
+    const grown = (
+      /** @type {'threads_cpu_s' | 'main_s' | 'run_delay_s' | 'switches' | 'throttled_s'} */ name,
+      per_s = 1,
+    ) => {
       const [was_s, is_s] = [before[name], now[name]]
       return was_s === null || is_s === null ? null : (is_s - was_s) / per_s
     }
@@ -33,6 +36,8 @@ export function watchProcess(pid) {
       // JavaScript runs in the main thread; run_delay_ratio is the share of time that it waits for a core.
       main_core_ratio: grown('main_s', wall_s),
       run_delay_ratio: grown('run_delay_s', wall_s),
+      // How often the main thread was given a core.
+      context_switches: grown('switches'),
       // CPU seconds per second that its control groups may use (null: no quota), and the share of time spent throttled.
       quota_cores: now.quota_cores,
       throttled_ratio: grown('throttled_s', wall_s),
@@ -47,22 +52,31 @@ export function readUse(pid) {
   const fields = statFields(pid)
   if (!fields) return null
   // The main thread's id equals the process id.
-  const [main_s = null, run_delay_s = null] = schedule(`/proc/${pid}`) ?? []
+  const { spent_s = null, run_delay_s = null, switches = null } = schedule(`/proc/${pid}`) ?? {}
   const cpu_s = ticksOf(fields, 15) / TICKS_PER_S
   const { quota_cores = null, throttled_s = null } = cpuThrottling(pid) ?? {}
   const rss_bytes = Number(fields[21]) * PAGE_BYTES
-  return { cpu_s, threads_cpu_s: threadsCpu_s(pid), main_s, run_delay_s, quota_cores, throttled_s, rss_bytes }
+  return {
+    cpu_s,
+    threads_cpu_s: threadsCpu_s(pid),
+    main_s: spent_s,
+    run_delay_s,
+    switches,
+    quota_cores,
+    throttled_s,
+    rss_bytes,
+  }
 }
 
-/** Seconds on a core and seconds waiting for one (Documentation/scheduler/sched-stats.rst). @param {string} folder */
+/** Seconds on a core, seconds waiting for one, and how often it got one (Documentation/scheduler/sched-stats.rst). @param {string} folder */
 function schedule(folder) {
-  const spent_ns = textOf(`${folder}/schedstat`)?.split(' ')
-  return spent_ns?.map((ns) => Number(ns) / 1e9)
+  const numbers = textOf(`${folder}/schedstat`)?.split(' ').map(Number)
+  return numbers && { spent_s: numbers[0] / 1e9, run_delay_s: numbers[1] / 1e9, switches: numbers[2] }
 }
 
 /** Excludes ended children, and threads that end between two readings. @param {number} pid */
 function threadsCpu_s(pid) {
-  const spent_s = namesIn(`/proc/${pid}/task`)?.map((id) => schedule(`/proc/${pid}/task/${id}`)?.[0])
+  const spent_s = namesIn(`/proc/${pid}/task`)?.map((id) => schedule(`/proc/${pid}/task/${id}`)?.spent_s)
   if (!spent_s || spent_s.includes(undefined)) return null
   return /** @type {number[]} */ (spent_s).reduce((sum, own_s) => sum + own_s, 0)
 }

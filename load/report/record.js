@@ -19,7 +19,7 @@
  *   observed of each part during the load; a field is missing where it could not be observed; kernel: of the machine on which the
  *   target runs; here: of this machine, where that is another; target: what only this kind of target can tell
  * @typedef {Figures<'cpu_s' | 'cpu_core_ratio' | 'main_core_ratio' | 'run_delay_ratio' | 'cpu_us_per_request' | 'rss_bytes' | 'open_files' |
- *   'quota_cores' | 'throttled_ratio'>} ProcessProbe
+ *   'quota_cores' | 'throttled_ratio' | 'context_switches'>} ProcessProbe context_switches: how often its main thread was given a core
  * @typedef {ProcessProbe & Figures<'open_files_max' | 'gc_ratio' | 'elu_ratio' | 'loop_delay_p99_ms' | 'loop_delay_max_ms' | 'in_flight_mean' |
  *   'waiting_mean' | 'pool_used_mean' | 'pool_waiting_mean' | 'hashing_mean' | 'statements' | 'statement_mean_ms' | 'connections_max' |
  *   'dropped_connections' | 'usable_cores' | 'pool_max'> & { name?: string, problems?: Record<string, number>, shed?: Record<string, number>, metrics_problem?: string }} ApiProbe name: of the
@@ -77,11 +77,12 @@
  * @property {Arrivals} [arrivals] of an open loop's requests; by default even
  * @property {number} [per_worker_rps] client: at most this many requests per second and worker
  * @property {number | null} [nofile] limit of open files of the generator
+ * @property {number} [timeout_s] of a request, if not the plan's
  * @property {Slice[]} [slices] equal parts of the load, in which suspects are slowed in turns
  * @property {boolean} [times_work] a fixed piece of work is timed on the service's cores before the load
  * @property {boolean} [checkpoint] a CHECKPOINT is run halfway through the load
  * @property {MixPlan} [mix] the plan's, unless told otherwise
- * @typedef {Omit<StepLoad, 'mix'> & { timeout_s: number, mix: string, seed: number, load_hosts?: string[], local_addresses?: string[] }} TrialLoad
+ * @typedef {Omit<StepLoad, 'mix' | 'timeout_s'> & { timeout_s: number, mix: string, seed: number, load_hosts?: string[], local_addresses?: string[] }} TrialLoad
  * @typedef {Record<'planned' | 'sent' | 'completed' | 'ok' | 'achieved_rps' | 'goodput_rps' | 'success_ratio', number> & Measured} Traffic
  * @typedef {object} Measured
  * @property {Record<string, number>} status

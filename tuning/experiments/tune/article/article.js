@@ -1,12 +1,14 @@
 import { readFileSync } from 'node:fs'
 import { isValid } from '../../../../load/capacity/ladder.js'
-import { count, milliseconds, NONE, percent } from '../../../../load/report/format.js'
+import { count, milliseconds, NONE, percent, wholePercent } from '../../../../load/report/format.js'
 import { median } from '../../../../load/verdict/ranks.js'
 import { loadOf } from '../../../knobs/means.js'
+import { groupBy } from '../../../stats/design.js'
 import { durationOf, matrixVisits, nextTrial, peakOf, trialsAt } from '../../../stats/matrix.js'
 import { spreadOf } from '../../../stats/spread.js'
 import { lastReason } from '../findings.js'
-import { conclusionsOf, sumOf } from './conclusions.js'
+import { SERVICE } from '../limits/needs.js'
+import { conclusionsOf, idleText, sumOf, switchesOf } from './conclusions.js'
 
 /**
  * @import { Matrix } from '../../../stats/matrix.js'
@@ -19,37 +21,49 @@ const PUBLISHED = JSON.parse(readFileSync(new URL('../../../published/article.js
 /** As in the article, and with a fixed set of connections. */
 const GENERATORS = /** @type {const} */ (['vegeta-unbounded', 'paced'])
 
-/** The article's service sends one unnamed statement per row, and refuses no request for its age. */
-const SERVICE = { INSERT_MODE: 'single', MAX_QUEUE_MS: 0, MAX_QUEUE_REQUESTS: 1_000_000, MAX_LOOP_DELAY_MS: 0 }
-
 const CLOSED = { driver: 'autocannon', loop: /** @type {const} */ ('closed'), rate_rps: null, connections: 128 }
-const PEAK = { cell: cellOf(0, 'paced'), load: { ...CLOSED, warmup_s: 2, duration_s: 5 } }
-const OPEN = { driver: 'paced', loop: /** @type {const} */ ('open'), connections: 256, warmup_s: 1 }
+const PEAK_LOAD = { ...CLOSED, warmup_s: 2, duration_s: 5 }
+
+/** Of the bounded generator: more than the smallest limit of open files, and fewer than the second. */
+const CONNECTIONS = 900
+const OPEN = { driver: 'paced', loop: /** @type {const} */ ('open'), connections: CONNECTIONS, warmup_s: 1 }
+
+/** Timeouts of the article: the shorter one for a database connection, and vegeta's for a request. */
+const SHORT_MS = 2000
+const REQUEST_MS = 30_000
+
+/** "More files are worse because of context switching": closed loops with so many open sockets, all in use. */
+const SOCKETS = [500, 1900]
+const SOCKETS_ROW = 4
 
 /** What a trial takes besides its load: the start, and late answers; more where a generator collapses. */
-const OVERHEAD_S = 20
+const OVERHEAD_S = 8
 
 /**
  * The figures of a row: the head of each, how it is written, and a trial's value.
- * @satisfies {Record<string, [string, (value: any) => string, (traffic: TrialRecord['traffic']) => number | undefined]>}
+ * @satisfies {Record<string, [string, (value: any) => string, (record: TrialRecord) => number | null | undefined]>}
  */
 export const FIGURES = {
-  achieved_rps: ['achieved/s', whole, ({ achieved_rps }) => achieved_rps],
-  success_ratio: ['success', percent, ({ success_ratio }) => success_ratio],
-  mean_ms: ['mean', milliseconds, ({ latency_ms }) => latency_ms?.mean],
-  p99_ms: ['p99', milliseconds, ({ latency_ms }) => latency_ms?.p99],
-  max_ms: ['max', milliseconds, ({ latency_ms }) => latency_ms?.max],
-  min_ms: ['min', milliseconds, ({ latency_ms }) => latency_ms?.min],
-  created: ['201', whole, ({ status }) => status[201] ?? 0],
-  server_errors: ['5xx', whole, ({ status }) => sumOf(status, '5')],
-  code_0: ['code 0', whole, ({ errors }) => sumOf(errors)],
+  achieved_rps: ['achieved/s', whole, ({ traffic }) => traffic.achieved_rps],
+  success_ratio: ['success', percent, ({ traffic }) => traffic.success_ratio],
+  mean_ms: ['mean', milliseconds, ({ traffic }) => traffic.latency_ms?.mean],
+  p99_ms: ['p99', milliseconds, ({ traffic }) => traffic.latency_ms?.p99],
+  max_ms: ['max', milliseconds, ({ traffic }) => traffic.latency_ms?.max],
+  min_ms: ['min', milliseconds, ({ traffic }) => traffic.latency_ms?.min],
+  created: ['201', whole, ({ traffic }) => traffic.status[201] ?? 0],
+  server_errors: ['5xx', whole, ({ traffic }) => sumOf(traffic.status, '5')],
+  code_0: ['code 0', whole, ({ traffic }) => sumOf(traffic.errors)],
+  api_core_ratio: ["API's core", wholePercent, ({ probes }) => probes.api.cpu_core_ratio],
+  rss_mib: ['RSS, MiB', whole, ({ probes }) => Number(probes.api.rss_bytes) / 2 ** 20],
+  open_files: ["API's files", whole, ({ probes }) => probes.api.open_files],
+  ports: ['ports in use', whole, ({ probes }) => Number(probes.generator.open_files) + (probes.kernel.time_wait ?? 0)],
 }
 
 /**
  * @typedef {Plan & { blocks: number, preset: 'article' }} ArticlePlan
  * @typedef {typeof GENERATORS[number]} Generator
  * @typedef {Record<keyof typeof FIGURES, number>} Figures
- * @typedef {{ offered_rps: number, pool_max: number, connect_timeout_ms: number, nofile: number } & Figures} Published
+ * @typedef {{ offered_rps: number, pool_max: number, connect_timeout_ms: number, nofile: number, success_ratio: number } & Partial<Figures>} Published
  */
 
 /**
@@ -68,23 +82,39 @@ export function articleDuration(plan) {
 
 /** @param {ArticlePlan} plan @param {number | null} peak_rps @returns {Matrix} */
 function matrixOf({ blocks, mix, duration_s }, peak_rps) {
-  const units = PUBLISHED.rows.flatMap((_, row) =>
-    GENERATORS.map((generator) => ({ cell: cellOf(row, generator), at: { row, generator } })),
+  const scale = scaleOf(peak_rps)
+  const timeout_s = (REQUEST_MS * scale) / 1000
+  const rows = PUBLISHED.rows.flatMap((_, row) =>
+    GENERATORS.map((generator) => ({ cell: { ...cellOf(row, scale), GENERATOR: generator }, at: { row, generator } })),
   )
+  const sockets = SOCKETS.map((sockets) => ({ cell: cellOf(SOCKETS_ROW, scale), at: { sockets } }))
   return {
-    visits: matrixVisits({ units, blocks, seed: mix.seed }),
+    visits: matrixVisits({ units: [...rows, ...sockets], blocks, seed: mix.seed }),
     visit_s: duration_s + OPEN.warmup_s + OVERHEAD_S,
-    peak: PEAK,
+    peak: { cell: cellOf(0, 1), load: PEAK_LOAD },
     counts,
-    loadOf: ({ cell, at }) => ({ ...OPEN, rate_rps: offeredHere(at.row, peak_rps), duration_s, ...loadOf(cell) }),
+    loadOf: ({ cell, at }) => {
+      if (at.sockets) return { ...CLOSED, connections: at.sockets, warmup_s: OPEN.warmup_s, duration_s }
+      return { ...OPEN, rate_rps: offeredHere(at.row, peak_rps), duration_s, timeout_s, ...loadOf(cell) }
+    },
   }
 }
 
-/** @param {number} row @param {Generator} generator @returns {Cell} */
-function cellOf(row, generator) {
+/**
+ * What the article's timeouts are multiplied by: half of what a request waits if all connections of the bounded generator wait. With its
+ * own 2 s, no timeout could occur here, since so many requests would have to wait that no limit of open files in the article has room.
+ * @param {number | null} peak_rps
+ */
+export function scaleOf(peak_rps) {
+  const wait_ms = (1000 * CONNECTIONS) / (peak_rps ?? PUBLISHED.capacity_rps)
+  return Math.min(1, wait_ms / 2 / SHORT_MS)
+}
+
+/** @param {number} row @param {number} scale @returns {Cell} */
+function cellOf(row, scale) {
   const { pool_max, connect_timeout_ms, nofile } = PUBLISHED.rows[row]
-  const own = { POOL_MAX: pool_max, POOL_CONNECT_TIMEOUT_MS: connect_timeout_ms, NOFILE: nofile }
-  return { ...SERVICE, ...own, GENERATOR: generator }
+  const timeout_ms = Math.max(1, Math.round(scale * connect_timeout_ms))
+  return { ...SERVICE, POOL_MAX: pool_max, POOL_CONNECT_TIMEOUT_MS: timeout_ms, NOFILE: nofile }
 }
 
 /** @param {number} row @param {number | null} peak_rps */
@@ -107,7 +137,8 @@ export function analyseArticle({ preset, blocks, duration_s }, records) {
   const trialsOf = (/** @type {number} */ row, /** @type {Generator} */ generator) => {
     return trialsAt(records, { row, generator }, counts)
   }
-  const conclusions = conclusionsOf((row, generator) => trialsOf(row - 1, generator))
+  const bySockets = SOCKETS.map((sockets) => trialsAt(records, { sockets }, counts))
+  const conclusions = conclusionsOf((row, generator) => trialsOf(row - 1, generator), bySockets)
   return {
     problem: peak_rps === null ? `the article's design has no peak: ${lastReason(records)}` : null,
     kept: { conclusions },
@@ -115,8 +146,11 @@ export function analyseArticle({ preset, blocks, duration_s }, records) {
     blocks,
     duration_s,
     peak_rps,
+    scale: scaleOf(peak_rps),
     published_rps: PUBLISHED.capacity_rps,
     conclusions,
+    sockets: bySockets.map((trials, i) => socketsRow(SOCKETS[i], trials)),
+    idle: idleText(PUBLISHED.rows.flatMap((_, row) => trialsOf(row, 'vegeta-unbounded'))),
     rows: PUBLISHED.rows.map((published, row) => ({
       published,
       offered_rps: offeredHere(row, peak_rps),
@@ -127,17 +161,33 @@ export function analyseArticle({ preset, blocks, duration_s }, records) {
 
 /** Medians over the blocks. @param {TrialRecord[]} trials */
 function measuredRow(trials) {
-  const medians = Object.entries(FIGURES).map(([name, [, , value]]) => {
-    return [name, median(trials.map(({ traffic }) => value(traffic)))]
-  })
+  const medians = Object.entries(FIGURES).map(([name, [, , value]]) => [name, median(trials.map(value))])
   return {
     trials: trials.length,
     success: spreadOf(trials.map(({ traffic }) => traffic.success_ratio)),
+    limits: limitsOf(trials),
     .../** @type {Figures} */ (Object.fromEntries(medians)),
   }
 }
 
+/** @param {number} sockets @param {TrialRecord[]} trials */
+function socketsRow(sockets, trials) {
+  const medianOf = (/** @type {(record: TrialRecord) => number} */ value) => median(trials.map(value))
+  return {
+    sockets,
+    goodput_rps: medianOf(({ traffic }) => traffic.goodput_rps),
+    switches: medianOf(switchesOf),
+    cpu_us: medianOf(({ probes }) => Number(probes.api.cpu_us_per_request)),
+  }
+}
+
+/** The limits that the counters named, the most frequent first. @param {TrialRecord[]} trials */
+function limitsOf(trials) {
+  const names = [...groupBy(trials, ({ limit }) => limit.resource)].sort(([, a], [, b]) => b.length - a.length)
+  return names.map(([name, own]) => (names.length === 1 ? name : `${name} ${own.length} of ${trials.length}`))
+}
+
 /** @param {number | undefined} value */
 function whole(value) {
-  return value === undefined ? NONE : count(Math.round(value))
+  return value === undefined || Number.isNaN(value) ? NONE : count(Math.round(value))
 }

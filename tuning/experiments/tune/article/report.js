@@ -1,6 +1,7 @@
 import { answer, drawn, method, paragraph, table } from '../../../../load/report/blocks.js'
 import { count, NONE } from '../../../../load/report/format.js'
 import { verdictsText } from '../../../stats/effects.js'
+import { spread } from '../../../stats/spread.js'
 import { FIGURES } from './article.js'
 
 /**
@@ -13,7 +14,7 @@ const NAMES = { paced: 'bounded', 'vegeta-unbounded': 'defaults' }
 
 /** Published beside measured, and a verdict on each conclusion. @param {ArticleFindings} findings @returns {Block[]} */
 export function articleReport(findings) {
-  const { conclusions, peak_rps, published_rps, blocks, duration_s } = findings
+  const { conclusions, peak_rps, published_rps, blocks, duration_s, scale, sockets, idle } = findings
   if (peak_rps === null) return []
   const verdicts = conclusions.map(({ published, by, verdict, evidence }) => {
     return [published, by, `**${verdict}**`, evidence.join('; ') || NONE]
@@ -22,13 +23,16 @@ export function articleReport(findings) {
     answer(`Of ${conclusions.length} published conclusions: ${verdictsText(conclusions)}.`),
     drawn(successPicture(findings)),
     table(['published', 'by', 'here', 'evidence'], verdicts, { name: 'conclusions' }),
+    ...(idle ? [paragraph(idle)] : []),
     rowsTable(findings),
+    socketsTable(sockets),
     paragraph(
-      `Rates are scaled: the article's design takes ${count(Math.round(peak_rps))}/s here in a closed loop, where the article found ${count(published_rps)}/s; each row offers the same share. ${blocks} blocks, trials of ${duration_s} s (published: 30 s, once).`,
+      `Rates are scaled: the article's design takes ${count(Math.round(peak_rps))}/s here in a closed loop, where the article found ${count(published_rps)}/s; each row offers the same share. Timeouts are those of the article x ${scale.toPrecision(2)}, so that requests can wait as long (a request's was 30 s). ${blocks} blocks, trials of ${duration_s} s (published: 30 s, once).`,
     ),
     method([
       `${blocks} blocks, each with every row by both generators in an order of its own. Figures are medians over the blocks. Ratios are taken within a block; their 95 % intervals go by ranks (Hodges-Lehmann, Wilcoxon's signed ranks).`,
       "`defaults`: vegeta with its own defaults, as in the article; a trial that it spoilt itself is shown all the same. `bounded`: Redline's open loop over a fixed set of connections; latency counts from the intended send time.",
+      "Limit: what the counters named in each trial. API's files: most of them are sockets. Ports: files of the generator, and ports in TIME_WAIT.",
       'Code 0: requests that ended without an answer, on whichever side. What the article calls 500 is a 503 here.',
     ]),
   ]
@@ -40,20 +44,32 @@ function rowsTable({ rows }) {
   const lines = rows.flatMap(({ published, offered_rps, measured }, i) => {
     const set = [published.pool_max, published.connect_timeout_ms, published.nofile].map(String)
     return [
-      [`${i + 1} published`, count(published.offered_rps), ...set, ...figuresOf(published)],
+      [`${i + 1} published`, count(published.offered_rps), ...set, ...figuresOf(published), NONE],
       ...measured.map((one) => {
         const own = one.trials === 0 ? figures.map(() => NONE) : figuresOf(one)
-        return [`${i + 1} ${NAMES[one.generator]}`, count(offered_rps), ...set, ...own]
+        return [`${i + 1} ${NAMES[one.generator]}`, count(offered_rps), ...set, ...own, one.limits.join(', ') || NONE]
       }),
     ]
   })
-  const head = ['row', 'offered', 'pool', 'timeout ms', 'nofile', ...figures.map(([title]) => title)]
+  const head = ['row', 'offered', 'pool', 'timeout ms', 'nofile', ...figures.map(([title]) => title), 'limit']
   return table(head, lines, { name: 'rows' })
 }
 
-/** @param {Figures} row what was not published is undefined */
+/** @param {ArticleFindings['sockets']} sockets */
+function socketsTable(sockets) {
+  const rows = sockets.map(({ sockets, goodput_rps, switches, cpu_us }) => [
+    count(sockets),
+    spread([goodput_rps], 0),
+    spread([switches], 2),
+    spread([cpu_us], 1),
+  ])
+  const head = ['open sockets, all in use', 'goodput/s', 'context switches per request', 'CPU us per request']
+  return table(head, rows, { name: 'sockets' })
+}
+
+/** @param {Partial<Figures>} row what was not published is undefined */
 function figuresOf(row) {
-  return Object.entries(FIGURES).map(([name, [, text]]) => text(row[/** @type {keyof Figures} */ (name)]))
+  return Object.entries(FIGURES).map(([name, [, text]]) => text(/** @type {any} */ (row)[name]))
 }
 
 /** The article's table beside what the same settings do here. @param {ArticleFindings} findings @returns {Picture} */

@@ -1,7 +1,12 @@
 import { parse } from 'dotenv'
 import t from 'tap'
 import { cellName } from '../../../../../load/report/format.js'
-import { analyseArticle, designArticle, offeredHere } from '../../../../../tuning/experiments/tune/article/article.js'
+import {
+  analyseArticle,
+  designArticle,
+  offeredHere,
+  scaleOf,
+} from '../../../../../tuning/experiments/tune/article/article.js'
 import { designMatrix } from '../../../../../tuning/experiments/tune/design.js'
 import { recommendationOf } from '../../../../../tuning/experiments/tune/findings.js'
 import { GENEROUS_CELL, levelsOf } from '../../../../../tuning/experiments/tune/limits/needs.js'
@@ -109,35 +114,75 @@ t.test('a cell that cannot be had is left out', async (t) => {
   t.strictSame(runOf(designMatrix, PLAN, [{ cell: PLAN.anchor, because: 'no' }]), [])
 })
 
+const ARTICLE = /** @type {any} */ ({ blocks: 6, duration_s: 1, mix: { seed: 1 } })
+
 t.test("the article's rows, by both generators, at the shares of the peak that were published", async (t) => {
-  const plan = { blocks: 2, duration_s: 1, mix: { seed: 1 } }
+  const plan = { ...ARTICLE, blocks: 2 }
   const records = runOf(designArticle, plan)
-  t.equal(records.length, 1 + 2 * 16)
+  t.equal(records.length, 1 + 2 * (16 + 2))
   t.equal(offeredHere(7, 1000), 1000)
   t.equal(offeredHere(2, 1000), 1154)
-  t.equal(analyseArticle(/** @type {any} */ (plan), records).rows.length, 8)
+  t.equal(analyseArticle(plan, records).rows.length, 8)
   const unbounded = records.filter(({ load }) => load.unbounded)
   t.equal(unbounded.length, 16)
   t.ok(unbounded.every(({ load }) => load.driver === 'vegeta'))
+  const closed = records.slice(1).filter(({ load }) => load.loop === 'closed')
+  t.strictSame([...new Set(closed.map(({ load }) => load.connections))].sort(), [1900, 500])
 })
 
+t.test("the article's timeouts are scaled to what 900 connections can wait for", async (t) => {
+  t.equal(scaleOf(9000), 0.025)
+  t.equal(scaleOf(1), 1, 'never longer than published')
+  const records = runOf(designArticle, { ...ARTICLE, blocks: 1 })
+  const scale = scaleOf(records[0].traffic.goodput_rps)
+  t.ok(scale < 0.5)
+  const [row] = records.filter(({ at }) => at.row === 2 && at.generator === 'paced')
+  t.equal(row.cell.POOL_CONNECT_TIMEOUT_MS, Math.round(2000 * scale))
+  t.equal(row.load.timeout_s, 30 * scale)
+})
+
+/** @param {(record: any) => object} change of each record */
+function articleRun(change) {
+  return runOf(designArticle, ARTICLE).map((record) => ({ ...record, ...change(record) }))
+}
+
 t.test('its conclusions, tested on trials that are made up', async (t) => {
-  const plan = { blocks: 6, duration_s: 1, mix: { seed: 1 } }
-  const records = runOf(designArticle, plan).map((record) => {
-    const unbounded = record.load.unbounded === true
-    const isLong = record.cell.POOL_CONNECT_TIMEOUT_MS === 30_000
-    const traffic = {
-      ...record.traffic,
-      status: { 201: 10 },
-      success_ratio: unbounded && !isLong ? 0.5 : 1,
-      errors: unbounded ? { 'client:ports': 90, 'server:reset': 10 } : {},
+  const records = articleRun(({ load, cell, traffic, probes, at, limit }) => {
+    const unbounded = load.unbounded === true
+    const isShort = cell.POOL_CONNECT_TIMEOUT_MS < 1000
+    const errors = unbounded ? { 'client:ports': 90, 'server:reset': 10 } : {}
+    const success_ratio = unbounded && isShort ? 0.5 : 1
+    const context_switches = traffic.ok * (at.sockets === 1900 ? 0.5 : 1)
+    return {
+      limit: unbounded ? { ...limit, resource: 'generator-ports' } : limit,
+      traffic: { ...traffic, status: { 201: 10 }, success_ratio, errors },
+      probes: { ...probes, api: { ...probes.api, cpu_core_ratio: 0.2, context_switches } },
     }
-    return { ...record, traffic }
   })
-  const conclusionsOf = (/** @type {any[]} */ trials) => analyseArticle(/** @type {any} */ (plan), trials).conclusions
-  const verdicts = conclusionsOf(records).map(({ verdict }) => verdict)
-  t.strictSame(verdicts, ['reproduced', 'reproduced', 'refuted', 'refuted', 'refuted', 'refuted', 'refuted'])
-  t.ok(conclusionsOf([]).every(({ verdict }) => verdict === 'not measured'))
+  const found = analyseArticle(ARTICLE, records)
+  const verdicts = found.conclusions.map(({ verdict }) => verdict)
+  t.strictSame(verdicts, [
+    ...['reproduced', 'reproduced', 'refuted', 'refuted', 'refuted', 'refuted', 'reproduced', 'refuted'],
+  ])
+  t.match(found.conclusions[4].evidence[0], /^context switches per request .* 0\.50x/)
+  t.equal(
+    found.idle,
+    'In 48 of 48 trials by the generator with its defaults, the generator was the limit, and the service used 20 % to 20 % of its core: **the API idled while the generator broke.**',
+  )
+  t.ok(analyseArticle(ARTICLE, []).conclusions.every(({ verdict }) => verdict === 'not measured'))
+})
+
+t.test('the sentence that the article needed is not said of a busy service, or a generator that holds', async (t) => {
+  const busy = articleRun(({ probes, limit }) => ({
+    limit: { ...limit, resource: 'generator-ports' },
+    probes: { ...probes, api: { ...probes.api, cpu_core_ratio: 0.9 } },
+  }))
+  t.equal(analyseArticle(ARTICLE, busy).idle, null)
+  const holding = articleRun(({ limit, probes }) => ({
+    limit: { ...limit, resource: 'postgres-cpu' },
+    probes: { ...probes, api: { ...probes.api, cpu_core_ratio: 0.2 } },
+  }))
+  t.equal(analyseArticle(ARTICLE, holding).idle, null)
 })
 
 /**
