@@ -14,14 +14,14 @@ import { CLAIMS } from '../experiments/playbook/claims.js'
 import { claimsTable, littleTable, summaryTable } from '../experiments/playbook/report.js'
 import { EXERCISES } from '../workshop/exercises/index.js'
 import { exercisePage, exercisesTable } from '../workshop/pages.js'
-import { evidence } from './evidence.js'
+import { evidence } from './evidence/evidence.js'
 import { answerBlocks } from './front.js'
 import { arithmeticBlocks } from './more-cores.js'
 
 /**
  * @import { Block } from '../../load/report/blocks.js'
  * @import { Result } from '../experiments/playbook/playbook.js'
- * @import { Evidence } from './evidence.js'
+ * @import { Evidence } from './evidence/evidence.js'
  */
 
 /**

@@ -7,9 +7,9 @@ import { costNear } from '../../load/verbs/sweep/answer.js'
 import { sweepPictures } from '../../load/verbs/sweep/pictures.js'
 import { median } from '../../load/verdict/ranks.js'
 import { RESOURCES } from '../../load/verdict/resources.js'
-import { evidence } from './evidence.js'
+import { evidence } from './evidence/evidence.js'
 
-/** @import { Evidence } from './evidence.js' */
+/** @import { Evidence } from './evidence/evidence.js' */
 
 /** The beginning of README: how much one core takes, and why; the same with a statement per request; the picture. */
 export function answerBlocks() {

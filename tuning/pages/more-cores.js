@@ -1,7 +1,7 @@
 import { paragraph, table } from '../../load/report/blocks.js'
 import { count } from '../../load/report/format.js'
 
-/** @import { Evidence } from './evidence.js' */
+/** @import { Evidence } from './evidence/evidence.js' */
 
 /** Numbers of API processes. */
 const STEPS = [1, 2, 4, 8]

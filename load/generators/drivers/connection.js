@@ -14,6 +14,7 @@ const READ_BUFFER = Buffer.allocUnsafeSlow(64 * 1024)
 /**
  * @typedef {{ host: string, port: number, secure: boolean, localAddress?: string }} Target localAddress: source address
  * @typedef {(status: number, error: string | null, body?: string) => void} Done status: 0 on an error; body: where it was to be kept
+ * @typedef {{ done: Done, sentAt_ms: number, answerBegan: boolean, head: string, body: string | Buffer, isRepeated: boolean }} Sent
  */
 
 /**
@@ -31,7 +32,7 @@ export class Connection {
   #served = 0
   /** Set after an unsolicited response. */
   #isConfused = false
-  /** @type {{ done: Done, sentAt_ms: number, answerBegan: boolean } | null} */
+  /** @type {Sent | null} */
   #request = null
 
   /** @param {Target} target */
@@ -56,14 +57,20 @@ export class Connection {
    * @param {{ bodiless?: boolean, keepsBody?: boolean }} [response] see ResponseReader
    */
   send(head, body, done, { bodiless = false, keepsBody = false } = {}) {
-    this.#request = { done, sentAt_ms: performance.now(), answerBegan: false }
+    this.#request = { done, sentAt_ms: performance.now(), answerBegan: false, head, body, isRepeated: false }
     if (this.#isConfused) {
       this.#isConfused = false
       return queueMicrotask(() => this.#finish(0, PROTOCOL))
     }
-    const socket = this.#socket ?? this.#connect()
+    if (!this.#socket) this.#connect()
     this.#reader.bodiless = bodiless
     this.#reader.keepsBody = keepsBody
+    this.#write(this.#request)
+  }
+
+  /** @param {Sent} request */
+  #write({ head, body }) {
+    const socket = /** @type {net.Socket} */ (this.#socket)
     if (typeof body === 'string') socket.write(head + body, 'latin1')
     else socket.write(Buffer.concat([Buffer.from(head, 'latin1'), body]))
   }
@@ -119,9 +126,23 @@ export class Connection {
   /** @param {Answer | null} answer */
   #settle(answer) {
     if (!answer) return
+    // The server closes a connection that it has waited for too long, while our first request on it is on its way. It has not read it, so it
+    // is sent again on a new one (RFC 9110, section 15.5.9).
+    if (answer.status === 408 && this.#served === 0 && this.#request && !this.#request.isRepeated)
+      return this.#repeat(this.#request)
     this.#served++
     if (!answer.keepAlive) this.#drop()
     this.#finish(answer.status, null)
+  }
+
+  /** @param {Sent} request */
+  #repeat(request) {
+    const { bodiless, keepsBody } = this.#reader
+    this.#drop()
+    this.#connect()
+    Object.assign(this.#reader, { bodiless, keepsBody })
+    Object.assign(request, { answerBegan: false, isRepeated: true })
+    this.#write(request)
   }
 
   /** @param {net.Socket} socket @param {string | null} side null: the connection ended without an error */

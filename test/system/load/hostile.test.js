@@ -110,6 +110,30 @@ t.test('paced: what arrives unasked is a protocol error of the next request on i
   }
 })
 
+t.test('a first request that crossed a 408 is sent again on a new connection, once', async (t) => {
+  const timeout = 'HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\nConnection: close\r\n\r\n'
+  const load = { duration_s: 0.4, rate_rps: 50, connections: 2 }
+  let connections = 0
+  const closing = await tcpServer(t, (socket) => {
+    if (connections++ < 2) socket.once('data', () => socket.end(timeout))
+    else answer(socket, 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n')
+  })
+  const crossed = await loadHere('paced', closing, load)
+  t.strictSame([crossed.errors, Object.keys(crossed.status)], [{}, ['200']])
+  t.ok(connections >= 3, `${connections} connections`)
+
+  let received = 0
+  const refusing = await tcpServer(t, (socket) => {
+    socket.once('data', () => {
+      received++
+      socket.end(timeout)
+    })
+  })
+  const refused = await loadHere('paced', refusing, load)
+  t.strictSame([refused.errors, Object.keys(refused.status)], [{}, ['408']])
+  t.equal(received, 2 * refused.sent, 'no request is repeated twice')
+})
+
 t.test('autocannon: responses that end with the connection, interim ones and HTTP/1.0 are understood', async (t) => {
   /** @type {Record<string, [text: string, ends: boolean]>} */
   const responses = {

@@ -80,11 +80,13 @@ export function byLoadBlocks(levels, reasons) {
       loads.map(({ effects }) => cellText(effects.find((one) => one.seen === seen))),
     ),
   ])
-  const losing = levels.flatMap(({ name, level, loads }) =>
-    loads
-      .filter(({ lost }) => Object.values(lost).some((share) => share > 0))
-      .map(({ kind, lost }) => [`${name}=${level}`, `${OFFERED[kind]}x`, ...Object.values(lost).map(percent)]),
-  )
+  const most = `${OFFERED.above}x`
+  const losing = levels.flatMap(({ name, level, loads }) => {
+    const { lost = {} } = loads.find(({ kind }) => kind === 'above') ?? {}
+    return Object.values(lost).some((share) => share > 0)
+      ? [[`${name}=${level}`, ...Object.values(lost).map(percent)]]
+      : []
+  })
   return [
     list(
       names.map((name) =>
@@ -98,8 +100,10 @@ export function byLoadBlocks(levels, reasons) {
     table(head, rows, { name: 'by-load' }),
     ...(losing.length > 0
       ? [
-          paragraph('Requests that did not succeed, as shares of all that were offered to the cells with this level:'),
-          table(['level', 'offered', ...Object.keys(LOST)], losing, { name: 'lost' }),
+          paragraph(
+            `Requests that did not succeed at ${most}, as shares of all that were offered to the cells with this level:`,
+          ),
+          table(['level', ...Object.keys(LOST)], losing, { name: 'lost' }),
         ]
       : []),
   ]

@@ -173,19 +173,26 @@ export function lastReason(records) {
 }
 
 /**
- * The level of each knob with the highest goodput; where that is a tie, with the lowest p99 beyond the anchor's capacity; where that
- * is one too, with the least CPU; where all are ties, the reference. A level that costs something else, such as durability or a
+ * The level of each knob with the highest goodput; where that is a tie, with the lowest p99 beyond the anchor's capacity, unless
+ * fewer requests succeed; where that is one too, with the least CPU; where all are ties, the reference. A level that costs something else, such as durability or a
  * log, is never recommended. Pure.
  * @param {Pick<TunePlan, 'knobs'>} plan @param {TrialRecord[]} records
  */
 export function recommendationOf(plan, records) {
-  const known = responsesOf(plan, records).filter(({ decides }) => decides)
+  const all = responsesOf(plan, records)
+  const known = all.filter(({ decides }) => decides)
+  const isLosing = (/** @type {string} */ name, /** @type {string | number} */ level) => {
+    const success = all.find((response) => response.name === 'success')?.effects ?? []
+    return success.some((effect) => effect.name === name && effect.level === level && effect.verdict === 'worse')
+  }
   const choices = plan.knobs.map(({ name, levels }) => {
     /** by: the response in which the level is better; null: it is the reference */
     const reference = { name, level: levels[0], by: null, effect: null }
     if (!KNOBS[name].advised) return reference
     let candidates = levels.slice(1)
     for (const { name: by, better, effects } of known) {
+      // Fewer successes are a price that only more goodput is worth.
+      if (by !== 'goodput') candidates = candidates.filter((level) => !isLosing(name, level))
       const own = effects.filter((effect) => effect.name === name && candidates.includes(effect.level))
       const gainOf = (/** @type {{ ratio: number }} */ { ratio }) => (better === 'more' ? ratio : 1 / ratio)
       const [best] = own.filter(({ verdict }) => verdict === 'better').sort((a, b) => gainOf(b) - gainOf(a))

@@ -74,8 +74,8 @@ export const tune = {
   examples: `  npm run tune                      about 7 minutes
   npm run tune -- --quick           about 3 minutes
   npm run tune -- --knob POOL_MAX=20,5,10,40,80 --knob INSERT_MODE=prepared
-  npm run tune -- --preset full     about 1.5 hours
-  npm run tune -- --preset article  about 45 minutes: published beside measured, a verdict on each conclusion
+  npm run tune -- --preset full     about an hour
+  npm run tune -- --preset article  about half an hour: published beside measured, a verdict on each conclusion
   npm run tune -- --ssh ubuntu@host --database-url 'postgres://…' --knob NOFILE=4096,1024`,
   plan: planOf,
   size: (plan) => {

@@ -2,7 +2,7 @@ import t from 'tap'
 import { secondsPicture } from '../../../../../load/report/seconds.js'
 import { trialTable } from '../../../../../load/report/trials.js'
 import { sweepPictures } from '../../../../../load/verbs/sweep/pictures.js'
-import { evidence } from '../../../../../tuning/pages/evidence.js'
+import { evidence } from '../../../../../tuning/pages/evidence/evidence.js'
 
 t.test('trials in which suspects were slowed have neither passed nor failed', async (t) => {
   const { run, records } = evidence('sweep-batched')

@@ -95,6 +95,26 @@ t.test(
   },
 )
 
+t.test('a level with which fewer requests succeed is not recommended for its latency', async (t) => {
+  const cells = [20, 5].map((POOL_MAX) => ({ POOL_MAX }))
+  const trialOf = (/** @type {any} */ cell, /** @type {number} */ block, /** @type {object} */ traffic) => ({
+    at: { phase: 'block', block, kind: 'above' },
+    cell,
+    outcome: { verdict: 'pass' },
+    probes: { api: {} },
+    traffic: { goodput_rps: 1000, success_ratio: 1, latency_ms: { p99: 100 }, ...traffic },
+  })
+  const recommended = (/** @type {number} */ success_ratio) => {
+    const records = Array.from({ length: 8 }, (_, block) => [
+      trialOf(cells[0], block, {}),
+      trialOf(cells[1], block, { success_ratio, latency_ms: { p99: 10 } }),
+    ]).flat()
+    return recommendationOf({ knobs: [{ name: 'POOL_MAX', levels: [20, 5] }] }, /** @type {any} */ (records)).levels
+  }
+  t.strictSame(recommended(1), { POOL_MAX: 5 })
+  t.strictSame(recommended(0.5), { POOL_MAX: 20 })
+})
+
 t.test('ties are printed as ties', async (t) => {
   const records = WHOLE
   const blocks = tune.report(tune.analyse(PLAN, records, /** @type {any} */ ({})))

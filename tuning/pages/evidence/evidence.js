@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
-import { sweep } from '../../load/verbs/sweep/sweep.js'
-import { VERBS } from '../verbs.js'
-import { sourcesOf } from './report/report.js'
+import { sweep } from '../../../load/verbs/sweep/sweep.js'
+import { VERBS } from '../../verbs.js'
+import { sourcesOf } from '../report/report.js'
 
 /** @type {Map<string, Evidence>} since many parts of the pages quote the same run */
 const known = new Map()
@@ -17,7 +17,7 @@ export function evidence(folder) {
 
 /** @param {string} folder */
 function read(folder) {
-  const committed = fileURLToPath(new URL(`../evidence/${folder}`, import.meta.url))
+  const committed = fileURLToPath(new URL(`../../evidence/${folder}`, import.meta.url))
   const [{ experiment, run: kept, records }] = sourcesOf([committed], { sweep, ...VERBS })
   const findings = experiment.analyse(kept.plan, records, kept)
   // This version of Redline may conclude something else from the trials than the version that measured them.

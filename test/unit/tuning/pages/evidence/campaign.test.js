@@ -1,0 +1,29 @@
+import fs from 'node:fs'
+import t from 'tap'
+import { main } from '../../../../../load/run/shell.js'
+import { campaignOf } from '../../../../../tuning/pages/evidence/campaign.js'
+import { createShell } from '../../../../support/shell.js'
+import { memoryFolder } from '../../../../support/simulated/verb.js'
+
+/** @param {string[]} argv */
+async function ran(...argv) {
+  const shell = createShell()
+  const code = await main({ evidence: campaignOf() }, ['evidence', ...argv], shell)
+  return { code, ...shell.said }
+}
+
+/** @param {string} folder @param {string} name @param {object} run */
+function keep(folder, name, run) {
+  fs.mkdirSync(`${folder}/${name}`, { recursive: true })
+  fs.writeFileSync(`${folder}/${name}/run.json`, JSON.stringify({ versions: { redline_commit: 'another' }, ...run }))
+}
+
+t.test('evidence of two commits is not mixed, and names that are no run are refused', async (t) => {
+  const folder = memoryFolder(t)
+  keep(folder, 'tune', { finished_at: 'then' })
+  t.match(await ran('--out', folder, '--only', 'tune,bench'), {
+    code: 2,
+    stderr: /^redline: --out: expected runs of commit .* in .*, got another \(tune\); go on at that commit/,
+  })
+  t.match(await ran('--only', 'tune,nothing'), { code: 2, stderr: /--only: expected some of sweep-batched,/ })
+})

@@ -1,0 +1,125 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { UsageError } from '../../../load/command/errors.js'
+import { someOf } from '../../../load/command/flags.js'
+import { redlineCommit } from '../../../load/system/machine.js'
+import { nodeOf } from '../../../load/system/node-versions.js'
+import { RUNS } from './runs.js'
+
+/**
+ * @import { Action } from '../../../load/run/experiment.js'
+ * @import { KeptRun } from './runs.js'
+ */
+
+const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
+const CLI = path.join(ROOT, 'tuning/cli.js')
+const COMMITTED = path.join(ROOT, 'tuning/evidence')
+/** The newest version with long-term support. */
+const NODE_MAJOR = '26'
+/** What is committed of a run; the rest can be made from it. */
+const COMMITTED_FILES = /^(run\.json|trials\.ndjson|report\.md|.*\.svg)$/
+
+/** `npm run evidence`: all runs that the pages quote, one after the other. @param {readonly KeptRun[]} [runs] @returns {Action} */
+export const campaignOf = (runs = RUNS) => ({
+  about: 'measure again what the pages quote: hours',
+  details: `The runs, in this order: ${runs.map(({ name, minutes }) => `${name} (${minutes} min)`).join(', ')}.\nA run that was cut off goes on where it was; a finished one is not repeated. All of them must be of one commit.`,
+  flags: {
+    out: { value: 'DIR', about: 'folder of the runs (default results/evidence)' },
+    only: { value: 'A,B', about: 'these runs', ...someOf(runs.map(({ name }) => name)) },
+    node: { value: 'MAJOR', about: `version of Node that measures (default ${NODE_MAJOR}, which is fetched)` },
+    adopt: { value: '', about: 'take the finished runs of the folder into tuning/evidence, and measure nothing' },
+  },
+  examples: `  npm run evidence
+  npm run evidence -- --only sweep-batched,sweep-single
+  npm run evidence -- --adopt && npm run docs`,
+
+  async run({ given }, io) {
+    const folder = path.resolve(given.out ?? path.join(ROOT, 'results/evidence'))
+    const asked = runs.filter(({ name }) => given.only?.includes(name) ?? true)
+    const note = (/** @type {string} */ text) => io.progress.note(text)
+    const ended = (/** @type {string | null} */ problem) => ({
+      run: { verb: 'evidence', problem, interrupted: io.signal.aborted, runs: statesOf(folder, asked) },
+      text: textOf(statesOf(folder, asked)),
+      folder,
+    })
+    if (given.adopt) {
+      for (const { name } of asked.filter(({ name }) => stateOf(path.join(folder, name)) === 'finished')) {
+        adopt(path.join(folder, name), path.join(COMMITTED, name))
+        note(`adopted: ${name}`)
+      }
+      return ended(null)
+    }
+    refuseMixture(folder, asked, await redlineCommit())
+    mkdirSync(folder, { recursive: true })
+    const node = await nodeOf(given.node ?? NODE_MAJOR)
+    for (const one of asked) {
+      if (io.signal.aborted) break
+      const state = stateOf(path.join(folder, one.name))
+      if (state === 'finished') continue
+      note(`${one.name}: about ${one.minutes} min`)
+      await measure(node, folder, one, state, io.signal)
+    }
+    const missing = statesOf(folder, asked).filter(({ state }) => state !== 'finished')
+    return ended(missing.length > 0 ? `not finished: ${missing.map(({ name }) => name).join(', ')}` : null)
+  },
+})
+
+/** @param {string} node @param {string} folder @param {KeptRun} run @param {State} state @param {AbortSignal} signal */
+async function measure(node, folder, { name, argv: [verb, ...flags], env, sides = {} }, state, signal) {
+  const out = path.join(folder, name)
+  if (state === 'unusable') rmSync(out, { recursive: true })
+  for (const [file, text] of Object.entries(sides)) writeFileSync(path.join(folder, file), text)
+  const where = state === 'cut off' ? ['--resume', out] : [...flags, '--out', out]
+  const child = spawn(node, [CLI, verb, ...where], { cwd: folder, env: { ...process.env, ...env }, stdio: 'inherit' })
+  const end = () => child.kill('SIGINT')
+  signal.addEventListener('abort', end, { once: true })
+  await once(child, 'exit')
+  signal.removeEventListener('abort', end)
+}
+
+/** @typedef {'missing' | 'unusable' | 'cut off' | 'finished'} State unusable: it measured nothing, or has no trustworthy answer */
+
+/** @param {string} folder of a run @returns {State} */
+function stateOf(folder) {
+  const file = path.join(folder, 'run.json')
+  if (!existsSync(file)) return existsSync(folder) ? 'unusable' : 'missing'
+  const { interrupted, finished_at, problem, versions } = JSON.parse(readFileSync(file, 'utf8'))
+  if (!versions) return 'unusable'
+  if (interrupted || !finished_at) return 'cut off'
+  return problem ? 'unusable' : 'finished'
+}
+
+/** @param {string} folder @param {KeptRun[]} runs */
+function statesOf(folder, runs) {
+  return runs.map(({ name }) => ({ name, state: stateOf(path.join(folder, name)) }))
+}
+
+/** Runs that are shown side by side come from one commit. @param {string} folder @param {KeptRun[]} runs @param {string | null} commit @throws {UsageError} */
+function refuseMixture(folder, runs, commit) {
+  for (const { name } of runs) {
+    const own = path.join(folder, name)
+    if (['missing', 'unusable'].includes(stateOf(own))) continue
+    const other = JSON.parse(readFileSync(path.join(own, 'run.json'), 'utf8')).versions.redline_commit
+    if (other === commit) continue
+    throw new UsageError(
+      `--out: expected runs of commit ${commit} in ${folder}, got ${other} (${name}); go on at that commit, or begin in another folder`,
+    )
+  }
+}
+
+/** @param {string} from @param {string} to */
+function adopt(from, to) {
+  rmSync(to, { recursive: true, force: true })
+  mkdirSync(to, { recursive: true })
+  for (const file of readdirSync(from).filter((name) => COMMITTED_FILES.test(name))) {
+    cpSync(path.join(from, file), path.join(to, file))
+  }
+}
+
+/** @param {{ name: string, state: State }[]} states */
+function textOf(states) {
+  return `${states.map(({ name, state }) => `${name}: ${state}`).join('\n')}\n`
+}
