@@ -64,7 +64,8 @@ const LOADS = { of: ['loads', SETTINGS_TOO] }
 
 /** Each page, and its generated blocks, by the name in `<!-- name -->` and `<!-- /name -->`. @type {Record<string, Record<string, Quote | (() => Block[])>>} */
 const PAGES = {
-  'README.md': { answer: answerBlocks, settings: () => [settingsTable()] },
+  'README.md': { answer: answerBlocks },
+  'api/README.md': { settings: () => [settingsTable()] },
   'tuning/README.md': {
     'sweep-batched': SWEEP,
     'sweep-single': SWEEP,

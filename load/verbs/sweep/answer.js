@@ -46,7 +46,7 @@ function capacityText({ capacity, plan, records }) {
   if (bounded_by) return `${rates}: more than that could not be offered, since ${bounded_by} ${basis}.`
   if (high_rps === null) return `${rates}; no valid trial failed ${basis}.`
   const width = ((high_rps - low_rps) / (high_rps + low_rps)) * 100
-  return `${rates}, +-${width.toFixed(1)} % ${basis}.`
+  return `${rates}, ± ${width.toFixed(1)} % ${basis}.`
 }
 
 /** The capacity as a multiple of the load in the log that was replayed. @param {Capacity} capacity @param {Plan} plan */
@@ -145,7 +145,7 @@ function limitItems(findings) {
       ? []
       : [
           CONFIRMED[wasTested && confirmed === null ? 'undecided' : String(confirmed)],
-          `What to change next: ${change}.`,
+          `What to change next: ${change} (tuning/PLAYBOOK.md#${resource}).`,
         ]),
     unseenText(plan),
   ]

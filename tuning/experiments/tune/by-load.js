@@ -1,6 +1,6 @@
 import { list, paragraph, table } from '../../../load/report/blocks.js'
 import { NONE, percent } from '../../../load/report/format.js'
-import { mainEffects, noiseOf, observationsOf, ratioText } from '../../stats/effects.js'
+import { digits, mainEffects, noiseOf, observationsOf, ratioText } from '../../stats/effects.js'
 import { trialsAt } from '../../stats/matrix.js'
 import { OFFERED } from './presets.js'
 
@@ -126,7 +126,7 @@ function sentence(name, levels, reason) {
       const own = moves.filter((one) => one.seen === seen)
       return own.length === 0
         ? []
-        : `${seen} ${own.map(({ ratio, share }) => `${ratio.toPrecision(2)}x at ${share}x`).join(', ')}`
+        : `${seen} ${own.map(({ ratio, share }) => `${digits(ratio)}x at ${share}x`).join(', ')}`
     })
     return `${level} instead of ${reference}: ${parts.join('; ')}`
   })

@@ -5,6 +5,7 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { UsageError } from '../../../load/command/errors.js'
 import { someOf } from '../../../load/command/flags.js'
+import { DRIVERS } from '../../../load/generators/drivers/index.js'
 import { redlineCommit } from '../../../load/system/machine.js'
 import { nodeOf } from '../../../load/system/node-versions.js'
 import { RUNS } from './runs.js'
@@ -53,6 +54,9 @@ export const campaignOf = (runs = RUNS) => ({
       return ended(null)
     }
     refuseMixture(folder, asked, await redlineCommit())
+    // Without it, a run that needs it would go on, and leave its rows empty.
+    if (asked.some(({ needsVegeta }) => needsVegeta))
+      DRIVERS.vegeta.check?.({ url: 'http://127.0.0.1', method: 'POST' })
     mkdirSync(folder, { recursive: true })
     const node = await nodeOf(given.node ?? NODE_MAJOR)
     for (const one of asked) {

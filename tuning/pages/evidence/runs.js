@@ -1,21 +1,21 @@
 /**
  * The runs that the pages quote, in the order in which they are made: the front page's first. minutes: roughly; env: beside the verb's
  * defaults; sides: files of settings that the flags name.
- * @typedef {{ name: string, minutes: number, argv: string[], env?: Record<string, string>, sides?: Record<string, string> }} KeptRun
+ * @typedef {{ name: string, minutes: number, argv: string[], env?: Record<string, string>, sides?: Record<string, string>, needsVegeta?: boolean }} KeptRun
  * @type {readonly KeptRun[]}
  */
 export const RUNS = Object.freeze([
   { name: 'sweep-batched', minutes: 7, argv: ['sweep', '--sustained', '60s'] },
   { name: 'sweep-single', minutes: 6, argv: ['sweep', '--sustained', '60s'], env: { INSERT_MODE: 'single' } },
   { name: 'tune', minutes: 7, argv: ['tune'] },
-  { name: 'article', minutes: 28, argv: ['tune', '--preset', 'article'] },
+  { name: 'article', minutes: 28, argv: ['tune', '--preset', 'article'], needsVegeta: true },
   { name: 'bench', minutes: 20, argv: ['bench'] },
   { name: 'overload', minutes: 3, argv: ['overload'] },
   { name: 'compare', minutes: 10, ...sides('compare') },
   { name: 'ramp', minutes: 10, ...sides('ramp') },
   { name: 'ablate', minutes: 11, argv: ['ablate'] },
   { name: 'pgbouncer', minutes: 11, argv: ['tune', '--preset', 'pgbouncer'] },
-  { name: 'playbook', minutes: 30, argv: ['playbook'] },
+  { name: 'playbook', minutes: 30, argv: ['playbook'], needsVegeta: true },
   { name: 'balance', minutes: 17, argv: ['balance'] },
   { name: 'soak', minutes: 31, argv: ['soak'] },
   { name: 'faults', minutes: 260, argv: ['faults', '--proof', '--blocks', '3'] },

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
+import { RESOURCES } from '../../../../load/verdict/resources.js'
 import { pages } from '../../../../tuning/pages/docs.js'
 import { commandsOf } from '../../../support/shell-commands.js'
 
@@ -11,7 +12,7 @@ t.test('the pages quote the committed evidence and the settings as they are (npm
 })
 
 /** Those that quote no evidence. */
-const WRITTEN = ['CONTRIBUTING.md', 'api/README.md', 'load/README.md']
+const WRITTEN = ['CONTRIBUTING.md', 'load/README.md']
 
 /** A figure that somebody measured: a number with a unit that a measurement has. */
 const FIGURE = /\d[\d,.]*\s?(?:%|x\b|us\b|ms\b|MiB\b|req\/s|\/s\b)/g
@@ -48,14 +49,25 @@ t.test('a link within the repository leads to what is there', async (t) => {
   t.ok(links > 20, `there are links to follow: ${links}`)
 })
 
+t.test('the playbook has a section for every limit that can be named', async (t) => {
+  const anchors = anchorsOf(readFileSync('tuning/PLAYBOOK.md', 'utf8'))
+  const names = Object.keys(RESOURCES)
+  t.ok(names.length > 20)
+  t.strictSame(
+    names.filter((name) => !anchors.includes(name)),
+    [],
+  )
+})
+
 /** As GitHub makes them. @param {string} page */
 function anchorsOf(page) {
-  return [...page.matchAll(/^#+ (.*)$/gm)].map(([, heading]) => {
+  const headings = [...page.matchAll(/^#+ (.*)$/gm)].map(([, heading]) => {
     return heading
       .toLowerCase()
       .replace(/[^\w\- ]/g, '')
       .replaceAll(' ', '-')
   })
+  return [...headings, ...[...page.matchAll(/<a id="([\w-]+)">/g)].map(([, id]) => id)]
 }
 
 t.test('README has the commands that CI runs', async (t) => {
@@ -98,7 +110,9 @@ t.test('a command that a script merely prints, or has in a comment, does not cou
 
 t.test('the pages name every npm script, and no script that is not there', async (t) => {
   const { scripts } = JSON.parse(readFileSync('package.json', 'utf8'))
-  const page = ['README.md', ...WRITTEN].map((file) => readFileSync(file, 'utf8')).join('\n')
+  const page = ['README.md', 'api/README.md', 'tuning/README.md', ...WRITTEN]
+    .map((file) => readFileSync(file, 'utf8'))
+    .join('\n')
   t.ok(Object.keys(scripts).length > 20, 'there are scripts to look for')
   const named = new Set(
     [...page.matchAll(/npm (?:run (?:--silent )?([a-z][a-z:-]*)|(install|ci|test|start)\b)/g)].map(

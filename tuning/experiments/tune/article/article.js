@@ -24,8 +24,8 @@ const GENERATORS = /** @type {const} */ (['vegeta-unbounded', 'paced'])
 const CLOSED = { driver: 'autocannon', loop: /** @type {const} */ ('closed'), rate_rps: null, connections: 128 }
 const PEAK_LOAD = { ...CLOSED, warmup_s: 2, duration_s: 5 }
 
-/** Of the bounded generator: more than the smallest limit of open files, and fewer than the second. */
-const CONNECTIONS = 900
+/** Of the bounded generator: more than a limit of 700 open files has room for, and fewer than one of 1024, less the files that are no sockets. */
+const CONNECTIONS = 850
 const OPEN = { driver: 'paced', loop: /** @type {const} */ ('open'), connections: CONNECTIONS, warmup_s: 1 }
 
 /** Timeouts of the article: the shorter one for a database connection, and vegeta's for a request. */

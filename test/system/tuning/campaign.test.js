@@ -1,9 +1,9 @@
 import fs from 'node:fs'
 import t from 'tap'
-import { main } from '../../../../../load/run/shell.js'
-import { campaignOf } from '../../../../../tuning/pages/evidence/campaign.js'
-import { createShell } from '../../../../support/shell.js'
-import { memoryFolder } from '../../../../support/simulated/verb.js'
+import { main } from '../../../load/run/shell.js'
+import { campaignOf } from '../../../tuning/pages/evidence/campaign.js'
+import { temporaryFolder } from '../../support/lab.js'
+import { createShell } from '../../support/shell.js'
 
 /** @param {string[]} argv */
 async function ran(...argv) {
@@ -19,7 +19,7 @@ function keep(folder, name, run) {
 }
 
 t.test('evidence of two commits is not mixed, and names that are no run are refused', async (t) => {
-  const folder = memoryFolder(t)
+  const folder = temporaryFolder(t)
   keep(folder, 'tune', { finished_at: 'then' })
   t.match(await ran('--out', folder, '--only', 'tune,bench'), {
     code: 2,
