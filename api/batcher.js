@@ -102,7 +102,7 @@ export function createBatcher({ insertOne, insertMany, roundTrip }, { batchSlots
       batch.forEach(({ resolve }, i) => void resolve(ids[i]))
     } catch (error) {
       // One bad row must not fail its neighbours. After any other error, a second attempt would fail too, or store a row twice.
-      if (error instanceof ApiError && error.code === 'row_refused') await Promise.all(batch.map(storeAlone))
+      if (error instanceof ApiError && ABOUT_A_ROW.has(error.code)) await Promise.all(batch.map(storeAlone))
       else for (const { reject } of batch) reject(error)
     }
   }
@@ -115,5 +115,8 @@ export function createBatcher({ insertOne, insertMany, roundTrip }, { batchSlots
     })
   return Object.assign(insert, { waiting: () => waiting.length })
 }
+
+/** @type {Set<string>} */
+const ABOUT_A_ROW = new Set(['row_refused', 'user_exists'])
 
 /** @typedef {{ user: User, resolve: (id: string) => void, reject: (error: unknown) => void }} Waiting */

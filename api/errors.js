@@ -12,6 +12,7 @@ export const PROBLEMS = /** @type {const} */ ({
   not_found: { status: 404, title: 'There is nothing here' },
   method_not_allowed: { status: 405, title: 'This path does not take this method' },
   request_timeout: { status: 408, title: 'The request did not arrive in time' },
+  user_exists: { status: 409, title: 'There is a user with these values, and the database allows only one' },
   body_too_large: { status: 413, title: 'The body is larger than this service takes' },
   unsupported_media_type: { status: 415, title: 'The body has to be application/json in UTF-8, not encoded' },
   expectation_failed: { status: 417, title: 'The only expectation known is 100-continue' },

@@ -67,7 +67,7 @@ const createUser = {
       headers: { Location: { schema: { type: 'string', pattern: '^/user/[1-9][0-9]*$' } } },
       content: json({ type: 'object', required: ['message'], properties: { message: { const: 'User created' } } }),
     },
-    ...problems(400, 408, 413, 415, 417, 422, 431, 500, 501, 503, 504),
+    ...problems(400, 408, 409, 413, 415, 417, 422, 431, 500, 501, 503, 504),
   },
 }
 

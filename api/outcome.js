@@ -3,6 +3,7 @@
 /**
  * Determines what a failed statement means for its requests. Interprets SQLSTATEs (Postgres manual, appendix A). Pure.
  *
+ * - `user_exists`: a unique index has one of the row's values already. Nothing is stored; other rows may be accepted.
  * - `row_refused`: one row's values are the cause. Nothing is stored; other rows may be accepted.
  * - `database_refused`: no row can be stored: a table, a privilege or an id is missing. Permanent until somebody acts.
  * - `database_unavailable`: nothing is stored, and the same statement may succeed later.
@@ -16,7 +17,7 @@
  * @param {any} error pg's error for a statement that had obtained a connection
  * @returns {{ problem: ProblemCode, endsSession: boolean }} endsSession: the connection must not be used again
  */
-export function outcomeOf({ message, severity, code = '', routine }) {
+export function outcomeOf({ message, severity, code = '', routine, constraint = '' }) {
   // Only an ErrorResponse from a server has a severity.
   if (severity === undefined) {
     return { problem: NEVER_SENT.test(message) ? 'database_unavailable' : 'outcome_unknown', endsSession: true }
@@ -28,6 +29,8 @@ export function outcomeOf({ message, severity, code = '', routine }) {
   const isLost = LOST.test(code) || severity === 'PANIC' || (severity !== 'ERROR' && MAY_STRIKE_IN_COMMIT.test(code))
   const endsSession = ENDS_SESSION.test(code) || /^(FATAL|PANIC)$/.test(severity) || isStalePlan
   if (isLost) return { problem: 'outcome_unknown', endsSession }
+  // Two rows with the same id are our mistake, not the client's.
+  if (code === UNIQUE_VIOLATION && !PRIMARY_KEY.test(constraint)) return { problem: 'user_exists', endsSession }
   if (isAboutRow) return { problem: 'row_refused', endsSession }
   return { problem: PASSING.test(code) || isStalePlan ? 'database_unavailable' : 'database_refused', endsSession }
 }
@@ -55,6 +58,10 @@ const ABOUT_A_ROW = /^(22(?!00H)|23|44|P0|54000)/
  * Also a prepared statement that is missing (26000) or already exists (42P05): another connection may work.
  */
 const PASSING = /^(40|53|55P03|57|58|25006|26000|42P05|XX)/
+
+const UNIQUE_VIOLATION = '23505'
+/** As Postgres names it. */
+const PRIMARY_KEY = /_pkey$/
 
 /** The session is closed (connection exception, server shutdown), or lacks a statement that pg prepared on it (26000). */
 const ENDS_SESSION = /^(08|57P0|26000)/

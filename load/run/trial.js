@@ -24,7 +24,7 @@ const MOST_LEFT_S = 3
 const NO_WARMUP = { sent: 0, completed: 0, ok: 0, goodput_rps: 0, status: /** @type {Record<string, number>} */ ({}) }
 
 /**
- * One trial: empty the table, warm up, drive, count the stored rows, judge.
+ * One trial: empty the table (and fill it, where that is what is tested), warm up, drive, count the stored rows, judge.
  * @param {{ target: Target, database: Database | null, look?: Look, slo: Slo, runId: string, experiment: string, at: At, cell: any }} setup
  *   database: null when the target's rows are not ours to count; look: at the database of such a target
  * @param {TrialPlan} plan @param {AbortSignal} signal @param {(counts: any) => void} onCounts while the load is on
@@ -36,6 +36,7 @@ export async function runTrial(setup, plan, signal, onCounts, start = startGener
   const { target, database, look = null, slo, runId, experiment, at, cell } = setup
   const started_at = new Date().toISOString()
   await orAborted(signal, async () => database?.reset())
+  await orAborted(signal, async () => target.fill?.())
   const work_ms = plan.times_work ? await orAborted(signal, () => workOn(target)) : null
   // An unknown server may dedicate a process or a thread to each open connection; idle ones would then block it.
   const load = { ...plan, url: target.url, on_demand: target.kind === 'url' || target.kind === 'started' }

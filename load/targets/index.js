@@ -19,9 +19,9 @@ import { openSsh } from './ssh.js'
  *   settings: Record<string, string | number | null> }} Process cores: it may run on; words: its command line; host: on which it
  *   runs, if not this one; settings: read back from it
  * @typedef {{ processes?: { pid: number, name: string }[], countsRows: boolean, writesBeside?: boolean, disturb?: Disturb, startLoad?: typeof startGenerator,
- *   watch?: () => Promise<Probe> }} Special processes: of a service that is not ours, each with its descendants; countsRows: its rows are in the run's database; writesBeside: the disturbance stores rows
+ *   watch?: () => Promise<Probe>, fill?: () => Promise<void> }} Special processes: of a service that is not ours, each with its descendants; countsRows: its rows are in the run's database; writesBeside: the disturbance stores rows
  *   too, so that the trial's own cannot be counted; startLoad: starts the load, if it is not one of the lab's generators; watch:
- *   starts a probe of its own after the warm-up
+ *   starts a probe of its own after the warm-up; fill: puts rows into the emptied table before a trial
  * @typedef {(generator: { pid: number }, at: any, trial: number, signal: AbortSignal) => Promise<Calm>} Disturb begins a disturbance
  *   for one trial; at: the trial's place in the design; trial: its number
  * @typedef {() => Promise<Beside | void>} Calm ends a disturbance, and returns what it did

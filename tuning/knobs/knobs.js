@@ -47,6 +47,8 @@ export const KNOBS = Object.freeze({
   DB_RTT_MS: whole('proxy', [0, 1, 3, 10], [0, 1000], 'a longer way to the database: added to each round trip'),
   PGBOUNCER_POOL: whole('pgbouncer', [0, 4, 20], [0, 1000], 'server connections of a PgBouncer in between; 0: none'),
   SYNCHRONOUS_COMMIT: choice('session', ['on', 'off'], 'off: a crash of Postgres loses what was acknowledged'),
+  TABLE_ROWS: whole('rows', [0, 1_000_000, 10_000_000], [0, 100_000_000], 'rows in the table before each trial'),
+  INDEXES: whole('indexes', [0, 1, 4], [0, 4], 'indexes beside the primary key: a unique one on email, then others'),
   PASSWORD_STORAGE: { ...setting('PASSWORD_STORAGE', ['scrypt']), advised: false },
   LOG_LEVEL: { ...setting('LOG_LEVEL', ['debug', 'silent']), advised: false },
   SEMI_SPACE_MB: whole('flag', [OWN_SEMI_SPACE_MB, 16, 1], [1, 1024], "V8's young generation (a half of it)"),

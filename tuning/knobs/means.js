@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { DRIVERS } from '../../load/generators/drivers/index.js'
 import { putDistance, shortestRoundTrip } from '../../load/system/between.js'
 import { nodeOf } from '../../load/system/node-versions.js'
+import { addIndexes, fillTable } from './growth.js'
 import { poolSizeOf, putPgbouncer } from './pgbouncer.js'
 import { ask, plantTrigger } from './session.js'
 
@@ -27,9 +28,10 @@ const PROXY_TOLERANCE_MS = 3
  * @typedef {object} Means how a knob is turned, and how its level is read back from what runs
  * @property {(place: Place, level: Level, name: string) => Turned | Promise<Turned>} turn
  * @property {(target: Target, place: Place, level: Level, name: string) => unknown} readBack the level in force, or a promise of it
- * @typedef {Partial<Place> & { settings?: Target['settings'], end?: () => Promise<void> }} Turned what changes in the place where
- *   the API will start; settings: describe what was started for it; end: removes that
- * @typedef {'environment' | 'prlimit' | 'soft limit' | 'flag' | 'node' | 'session' | 'trigger' | 'proxy' | 'pgbouncer' | 'generator'} By
+ * @typedef {Partial<Place> & { settings?: Target['settings'], end?: () => Promise<void>, fill?: () => Promise<void> }} Turned what changes in the place where
+ *   the API will start; settings: describe what was started for it; end: removes that; fill: fills the
+ *   table before each trial
+ * @typedef {'environment' | 'prlimit' | 'soft limit' | 'flag' | 'node' | 'session' | 'indexes' | 'rows' | 'trigger' | 'proxy' | 'pgbouncer' | 'generator'} By
  */
 
 /**
@@ -83,6 +85,26 @@ export const MEANS = {
       const [row] = await ask(databaseUrl, `SHOW ${name}`)
       return row[name.toLowerCase()]
     },
+  },
+
+  /** Indexes beside the primary key; the catalogue has them. */
+  indexes: {
+    turn: async ({ databaseUrl }, level) => {
+      return level === 0 ? {} : { end: await addIndexes(databaseUrl, Number(level)) }
+    },
+    readBack: async (_target, { databaseUrl }) => {
+      const [{ number }] = await ask(
+        databaseUrl,
+        "SELECT count(*)::int AS number FROM pg_index WHERE indrelid = 'users'::regclass AND NOT indisprimary",
+      )
+      return number
+    },
+  },
+
+  /** Rows that are in the table before each trial; each trial's count of rows shows them. */
+  rows: {
+    turn: ({ databaseUrl }, level) => (level === 0 ? {} : { fill: () => fillTable(databaseUrl, Number(level)) }),
+    readBack: (_target, _place, level) => level,
   },
 
   /** A trigger that sleeps once per statement; an insert of no rows shows for how long. */

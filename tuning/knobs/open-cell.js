@@ -31,9 +31,12 @@ export async function openCell(cell, place) {
     let where = place
     /** @type {Target['settings']} */
     const added = {}
+    /** @type {Target['fill']} */
+    let filling
     for (const { name, level, by } of knobs.toSorted((a, b) => ORDER.indexOf(a.by) - ORDER.indexOf(b.by))) {
-      const { end, settings, ...changed } = await MEANS[by].turn(where, level, name)
+      const { end, fill, settings, ...changed } = await MEANS[by].turn(where, level, name)
       if (end) ends.push(end)
+      if (fill) filling = fill
       Object.assign(added, settings)
       where = { ...where, ...changed }
     }
@@ -46,7 +49,7 @@ export async function openCell(cell, place) {
       }
       added[name] = /^\d+$/.test(String(level)) ? Number(level) : level
     }
-    return { ...target, settings: { ...target.settings, ...added }, stop }
+    return { ...target, ...(filling && { fill: filling }), settings: { ...target.settings, ...added }, stop }
   } catch (error) {
     await stop()
     throw error instanceof ServiceEnded || error instanceof UsageError ? new NotApplied(error.message) : error

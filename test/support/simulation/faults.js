@@ -24,7 +24,7 @@ const panic = (/** @type {string} */ code) => ({ severity: 'PANIC', code })
 
 /** @satisfies {Record<string, Fault>} */
 const REFUSALS = {
-  duplicate: { error: error('23505'), told: 'row_refused' },
+  duplicate: { error: error('23505'), told: 'user_exists' },
   'too long': { error: error('22001'), told: 'row_refused' },
   privilege: { error: error('42501'), at: 'parse', told: 'database_refused' },
   'no table': { error: error('42P01'), at: 'parse', told: 'database_refused' },

@@ -41,6 +41,32 @@ t.test('one bad row fails alone', async (t) => {
   t.equal(count, 36, 'every 201 is one row, and nothing else is')
 })
 
+t.test('where emails are unique, a duplicate is a 409, and fails alone', async (t) => {
+  await rows(database.url, 'CREATE UNIQUE INDEX one_email ON users (email)')
+  t.teardown(() => rows(database.url, 'DROP INDEX one_email'))
+  const users = newUsers(40)
+  for (const i of [9, 19]) users[i] = { ...users[i], email: users[i - 1].email }
+  const answers = await inOneBatch(api, database.url, users)
+  const statuses = answers.map(({ status }) => status)
+  t.strictSame(
+    [8, 18].map((i) => [statuses[i], statuses[i + 1]].sort()),
+    [
+      [201, 409],
+      [201, 409],
+    ],
+  )
+  t.strictSame(
+    statuses.filter((_, i) => ![8, 9, 18, 19].includes(i)),
+    Array(36).fill(201),
+  )
+  const refused = answers.find(({ status }) => status === 409)
+  t.match(await refused?.json(), { code: 'user_exists', status: 409 })
+  const [{ count }] = await rows(database.url, 'SELECT count(*)::int FROM users WHERE email = ANY($1)', [
+    users.map(({ email }) => email),
+  ])
+  t.equal(count, 38)
+})
+
 t.test('a row that vanished is an error for its batch, and is not stored twice', async (t) => {
   await rows(
     database.url,

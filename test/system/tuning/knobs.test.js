@@ -54,6 +54,22 @@ t.test('knobs are turned by all means, and read back from what runs', async (t) 
   t.equal(triggers.length, 0, 'and near again when the cell is closed')
 })
 
+t.test('a table grows before a trial, has more indexes, and has neither afterwards', async (t) => {
+  await rows(embedded.url, 'TRUNCATE users')
+  const target = await open(t, { TABLE_ROWS: 1000, INDEXES: 4 })
+  t.match(target.settings, { TABLE_ROWS: 1000, INDEXES: 4 })
+  await target.fill?.()
+  const numberOf = async (/** @type {string} */ what) =>
+    (await rows(embedded.url, `SELECT count(*)::int AS number FROM ${what}`))[0].number
+  t.equal(await numberOf('users'), 1000)
+  const [user, other] = [newUser(), newUser()]
+  const statuses = [user, user, other].map(async (one) => (await post(target.url, one)).status)
+  t.strictSame((await Promise.all(statuses)).sort(), [201, 201, 409], 'the first of them is unique')
+  await target.stop()
+  t.equal(await numberOf("pg_indexes WHERE tablename = 'users'"), 1)
+  await rows(embedded.url, 'TRUNCATE users')
+})
+
 t.test('the first level of a knob is what the API has when nobody turns it', async (t) => {
   const target = await open(t, {})
   t.teardown(target.stop)

@@ -13,7 +13,7 @@ const WRONG = {
     [['--a', 'https://127.0.0.1:1/', '--driver', 'autocannon'], /cannot do https/],
   ],
   tune: [
-    [['--preset', 'huge'], /--preset: expected one of limits, pgbouncer, full, article, got "huge"/],
+    [['--preset', 'huge'], /--preset: expected one of limits, pgbouncer, growth, full, article, got "huge"/],
     [['--preset', 'limits', '--knob', 'POOL_MAX=1'], /cannot be combined with --preset/],
     [['--knob', 'POOL_MAX=1', '--knob', 'POOL_MAX=2'], /expected each knob once/],
   ],

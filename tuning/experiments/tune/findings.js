@@ -17,9 +17,13 @@ import { needsOf, reasonsOf, SERVICE, settledPlan } from './limits/needs.js'
  * @import { Cell, NotAppliedCell, TrialRecord } from '../../../load/report/record.js'
  */
 
+/** Knobs that change what a row costs Postgres. */
+const GROWTH = ['TABLE_ROWS', 'INDEXES']
+
 /**
- * The figures by which cells are compared. decides: the recommendation goes by these, in this order; kind: of the trials that have it
- * @type {{ name: string, title: string, short: string, kind: 'below' | 'at' | 'above', better: 'more' | 'less', decides?: boolean, value: ValueOf }[]}
+ * The figures by which cells are compared. decides: the recommendation goes by these, in this order; kind: of the trials that have it;
+ * of: only where one of these knobs is turned
+ * @type {{ name: string, title: string, short: string, kind: 'below' | 'at' | 'above', better: 'more' | 'less', decides?: boolean, of?: string[], value: ValueOf }[]}
  * @typedef {(record: TrialRecord) => number | undefined} ValueOf
  */
 const RESPONSES = [
@@ -75,6 +79,24 @@ const RESPONSES = [
     better: 'less',
     value: ({ probes }) => probes.api.rss_bytes,
   },
+  {
+    name: 'postgres-cpu',
+    title: "CPU of Postgres per row, at half of the anchor's capacity",
+    short: "Postgres' CPU at 0.5x",
+    kind: 'below',
+    better: 'less',
+    of: GROWTH,
+    value: ({ probes, traffic, load }) => (Number(probes.postgres?.cpu_core_ratio) * load.duration_s) / traffic.ok,
+  },
+  {
+    name: 'wal',
+    title: "Write-ahead log per row, at half of the anchor's capacity",
+    short: 'WAL at 0.5x',
+    kind: 'below',
+    better: 'less',
+    of: GROWTH,
+    value: ({ probes, traffic }) => Number(probes.postgres?.wal_bytes) / traffic.ok,
+  },
 ]
 
 /**
@@ -111,7 +133,7 @@ export function analyseMatrix(plan, records, notApplied = []) {
     finals: (isKnown ? finalistsOf(settled, records) : []).map((cell) => {
       return { cell, ...capacityOf('final', cell, plan, records) }
     }),
-    responses: responses.map(({ value, observations, ...response }) => {
+    responses: responses.map(({ value, observations, of, ...response }) => {
       return { ...response, interactions: interactions(observations, knobs, response.noise) }
     }),
     cells: settled ? cellsOf(settled, records, responses) : [],
@@ -218,7 +240,8 @@ export function finalistsOf(plan, records) {
 
 /** The effects of all knobs on each response. @param {Pick<TunePlan, 'knobs'>} plan @param {TrialRecord[]} records */
 function responsesOf({ knobs }, records) {
-  return RESPONSES.map((response) => {
+  const asked = RESPONSES.filter(({ of }) => !of || knobs.some(({ name }) => of.includes(name)))
+  return asked.map((response) => {
     const observations = observationsOf(trialsAt(records, { kind: response.kind }), response.value)
     const noise = noiseOf(observations)
     const effects = knobs.flatMap((knob) =>

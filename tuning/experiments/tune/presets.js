@@ -33,10 +33,16 @@ export const PRESETS = {
     return { knobs, cells: [...pools, ...modes], blocks: 3, duration_ms: 1000, precision_ratio: 0.08 }
   },
 
+  /** A table that has grown, and one with more indexes. */
+  growth: () => {
+    const knobs = ['TABLE_ROWS', 'INDEXES'].map((name) => ({ name, levels: KNOBS[name].levels }))
+    return { knobs, cells: oneAtATime(knobs), blocks: 6, duration_ms: 2000 }
+  },
+
   /** Every knob alone, at all its levels. */
   full: () => {
     const all = Object.entries(KNOBS).map(([name, { levels }]) => ({ name, levels }))
-    const knobs = all.filter(({ levels }) => levels.length > 1)
+    const knobs = all.filter(({ name, levels }) => levels.length > 1 && name !== 'TABLE_ROWS')
     return { knobs, cells: oneAtATime(knobs), blocks: 6, duration_ms: 2000 }
   },
 }

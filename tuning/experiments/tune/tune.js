@@ -48,7 +48,7 @@ export const tune = {
     preset: {
       value: 'NAME',
       about:
-        'limits (default: pool, its timeout and open files, at levels around what is needed), pgbouncer (its pool and the API’s), full (every knob alone), article (its eight cells)',
+        'limits (default: pool, its timeout and open files, at levels around what is needed), pgbouncer (its pool and the API’s), growth (a large table, more indexes), full (every knob alone), article (its eight cells)',
       ...oneOf(['limits', ...Object.keys(PRESETS), 'article']),
     },
     knob: {
@@ -74,6 +74,7 @@ export const tune = {
   examples: `  npm run tune                      about 7 minutes
   npm run tune -- --quick           about 3 minutes
   npm run tune -- --knob POOL_MAX=20,5,10,40,80 --knob INSERT_MODE=prepared
+  npm run tune -- --preset growth   about 20 minutes, and 2 GB of disk
   npm run tune -- --preset full     about an hour
   npm run tune -- --preset article  about half an hour: published beside measured, a verdict on each conclusion
   npm run tune -- --ssh ubuntu@host --database-url 'postgres://…' --knob NOFILE=4096,1024`,
