@@ -12,6 +12,7 @@ import { budgetBlocks } from '../experiments/ablate/budget-report.js'
 import { failingBlocks, overheadBlocks, processBlocks, strategyBlocks } from '../experiments/balance/report.js'
 import { CLAIMS } from '../experiments/playbook/claims.js'
 import { claimsTable, littleTable, summaryTable } from '../experiments/playbook/report.js'
+import { byLoadBlocks } from '../experiments/tune/by-load.js'
 import { EXERCISES } from '../workshop/exercises/index.js'
 import { exercisePage, exercisesTable } from '../workshop/pages.js'
 import { evidence } from './evidence/evidence.js'
@@ -71,6 +72,17 @@ const PAGES = {
     'sweep-single': SWEEP,
     faults: { of: ['named', 'dosed', 'answer', CONDITIONS] },
     bench: { of: [FIGURES, CONDITIONS] },
+    tune: {
+      of: [
+        'answer',
+        'list',
+        'recommended',
+        ({ findings }) => byLoadBlocks(findings.by_load, findings.reasons),
+        'cells',
+        EVERY_TRIAL,
+        CONDITIONS,
+      ],
+    },
     knobs: { run: 'playbook', of: ['answer', ({ findings }) => [summaryTable(findings.results)], CONDITIONS] },
     overload: LOADS,
     'overload-far': LOADS,

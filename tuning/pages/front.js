@@ -9,7 +9,10 @@ import { median } from '../../load/verdict/ranks.js'
 import { RESOURCES } from '../../load/verdict/resources.js'
 import { evidence } from './evidence/evidence.js'
 
-/** @import { Evidence } from './evidence/evidence.js' */
+/**
+ * @import { Block } from '../../load/report/blocks.js'
+ * @import { Evidence } from './evidence/evidence.js'
+ */
 
 /** The beginning of README: how much one core takes, and why; the same with a statement per request; the picture. */
 export function answerBlocks() {
@@ -35,6 +38,19 @@ export function answerBlocks() {
       paragraph(`![${title}: ${about}](tuning/evidence/${batched.folder}/${name}.svg)`),
     ),
     list(conditionsOf(batched.run)),
+    ...benchPicture(),
+  ]
+}
+
+/** This API beside other frameworks, as bars. @returns {Block[]} */
+function benchPicture() {
+  const { folder, report, run } = evidence('bench')
+  const drawn = report.find((block) => block.kind === 'picture')
+  if (drawn?.kind !== 'picture') return []
+  const { title, about, name } = drawn.picture
+  return [
+    paragraph(`![${title}: ${about}](tuning/evidence/${folder}/${name}.svg)`),
+    paragraph(`Redline ${run.versions.redline_commit}, ${run.finished_at?.slice(0, 10)}: [all of it](tuning/README.md#what-an-insert-costs).`),
   ]
 }
 

@@ -110,6 +110,14 @@ export function scaleOf(peak_rps) {
   return Math.min(1, wait_ms / 2 / SHORT_MS)
 }
 
+/** By which the timeouts of a run were multiplied; those of older runs were not. @param {TrialRecord[]} records */
+function scaleIn(records) {
+  const scales = trialsAt(records, {}, () => true).flatMap(({ at, cell }) => {
+    return at.row === undefined ? [] : cell.POOL_CONNECT_TIMEOUT_MS / PUBLISHED.rows[at.row].connect_timeout_ms
+  })
+  return scales.length > 0 ? median(scales) : 1
+}
+
 /** @param {number} row @param {number} scale @returns {Cell} */
 function cellOf(row, scale) {
   const { pool_max, connect_timeout_ms, nofile } = PUBLISHED.rows[row]
@@ -146,10 +154,12 @@ export function analyseArticle({ preset, blocks, duration_s }, records) {
     blocks,
     duration_s,
     peak_rps,
-    scale: scaleOf(peak_rps),
+    scale: scaleIn(records),
     published_rps: PUBLISHED.capacity_rps,
     conclusions,
-    sockets: bySockets.map((trials, i) => socketsRow(SOCKETS[i], trials)),
+    sockets: bySockets.every((own) => own.length === 0)
+      ? []
+      : bySockets.map((trials, i) => socketsRow(SOCKETS[i], trials)),
     idle: idleText(PUBLISHED.rows.flatMap((_, row) => trialsOf(row, 'vegeta-unbounded'))),
     rows: PUBLISHED.rows.map((published, row) => ({
       published,
