@@ -65,3 +65,20 @@ export async function firstLine(what, stream, deadline_ms = 120_000) {
   if (!text.includes('\n')) throw new Error(`expected ${what}, got the end of the output`)
   return text.slice(0, text.indexOf('\n'))
 }
+
+/**
+ * The first text of a stream that matches.
+ * @param {string} what completes "expected …" when none comes in time
+ * @param {Readable} stream
+ * @param {RegExp} pattern
+ * @param {number} [deadline_ms]
+ * @returns {Promise<string>}
+ */
+export async function firstMatch(what, stream, pattern, deadline_ms = 120_000) {
+  let text = ''
+  stream.setEncoding('utf8').on('data', (chunk) => {
+    text += chunk
+  })
+  await until(what, () => pattern.test(text), deadline_ms)
+  return String(pattern.exec(text)?.[0])
+}

@@ -14,6 +14,7 @@ import { CLAIMS } from '../experiments/playbook/claims.js'
 import { claimsTable, littleTable, summaryTable } from '../experiments/playbook/report.js'
 import { EXERCISES } from '../workshop/exercises/index.js'
 import { exercisePage, exercisesTable } from '../workshop/pages.js'
+import { pricesBlocks } from './ec2.js'
 import { evidence } from './evidence.js'
 import { answerBlocks } from './front.js'
 import { arithmeticBlocks } from './more-cores.js'
@@ -97,6 +98,7 @@ const PAGES = {
     article: { of: [FIGURES, CONDITIONS] },
     ...Object.fromEntries(CLAIMS.map(({ chapter }) => [chapter, claimsOf(chapter)])),
   },
+  'tuning/ec2/RUNBOOK.md': { prices: pricesBlocks },
   'tuning/workshop/TEACHER.md': { exercises: () => [exercisesTable()] },
 }
 
