@@ -85,11 +85,12 @@ class Handler(socketserver.StreamRequestHandler):
         self.wfile.write(f'{code}\n'.encode())
 
 
-# Reads the models of its services once.
+# Reads the models of its services once. A flag for the region would stay.
+os.environ['AWS_DEFAULT_REGION'] = 'eu-west-1'
 stdout = os.dup(1)
 os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 for words_of in (['ec2', 'describe-vpcs'], ['rds', 'describe-db-instances'], ['sts', 'get-session-token']):
-    driver.main([*words_of, '--region', 'eu-west-1', '--generate-cli-skeleton', 'output'])
+    driver.main([*words_of, '--generate-cli-skeleton', 'output'])
 sys.stdout.flush()
 os.dup2(stdout, 1)
 

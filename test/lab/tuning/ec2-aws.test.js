@@ -87,6 +87,9 @@ t.test(
     t.equal(elsewhere.code, 1)
     t.match(elsewhere.stderr, /expected the keys of redline=lab.*another computer/)
 
+    const blind = await place.script('down', ['--yes'], { FAIL: 'ec2 describe-volumes' })
+    t.equal(blind.code, 1, 'what is not seen is not gone')
+    t.match(blind.stderr, 'expected to see all kinds of resources')
     const stuck = await place.script('down', ['--yes'], { FAIL: 'ec2 delete-security-group' })
     t.equal(stuck.code, 1, 'what is left is no success')
     t.match(stuck.stderr, /Still there.*groups sg-/s)
