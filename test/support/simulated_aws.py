@@ -85,14 +85,9 @@ class Handler(socketserver.StreamRequestHandler):
         self.wfile.write(f'{code}\n'.encode())
 
 
-# Reads the models of its services once. A flag for the region would stay.
-os.environ['AWS_DEFAULT_REGION'] = 'eu-west-1'
-stdout = os.dup(1)
-os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-for words_of in (['ec2', 'describe-vpcs'], ['rds', 'describe-db-instances'], ['sts', 'get-session-token']):
-    driver.main([*words_of, '--generate-cli-skeleton', 'output'])
-sys.stdout.flush()
-os.dup2(stdout, 1)
+# Reads the models of its services once. A command here would leave its flags to all that follow.
+for service in ('ec2', 'rds', 'sts'):
+    driver.session.get_component('data_loader').load_service_model(service, 'service-2')
 
 
 class Server(socketserver.ForkingTCPServer):

@@ -76,9 +76,15 @@ export async function firstLine(what, stream, deadline_ms = 120_000) {
  */
 export async function firstMatch(what, stream, pattern, deadline_ms = 120_000) {
   let text = ''
+  let ended = false
   stream.setEncoding('utf8').on('data', (chunk) => {
     text += chunk
   })
-  await until(what, () => pattern.test(text), deadline_ms)
-  return String(pattern.exec(text)?.[0])
+  stream.on('end', () => {
+    ended = true
+  })
+  await until(what, () => pattern.test(text) || ended, deadline_ms)
+  const [found] = pattern.exec(text) ?? []
+  if (found === undefined) throw new Error(`expected ${what}, got the end of the output: ${text}`)
+  return found
 }

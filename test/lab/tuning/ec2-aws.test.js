@@ -119,7 +119,7 @@ t.test('the commands of a dry run and of the page pass the parser of aws', { ski
     [],
   )
   const wrong = await place.shell(lines[0].replace('--key-name', '--key-names'), { SKELETON: '1' })
-  t.match(wrong.stderr, /Unknown options: --key-names/, 'and what is wrong, is found')
+  t.match(wrong.stderr, /required: --key-name/, 'and what is wrong, is found')
 })
 
 /**
@@ -136,7 +136,7 @@ cd "$HOSTS/$host" && HOME=$PWD exec bash -c "$*"`,
   curl: `#!/bin/bash\ntouch "\${@: -2:1}"`,
   go: '#!/bin/bash',
   npm: `#!${process.execPath}
-const fs = require('node:fs')
+import fs from 'node:fs'
 const { HOSTS, INSERT_MODE, DATABASE_URL } = process.env
 const words = process.argv.slice(2).join(' ')
 if (/^ci |vegeta$/.test(words)) process.exit()
