@@ -65,3 +65,26 @@ export async function firstLine(what, stream, deadline_ms = 120_000) {
   if (!text.includes('\n')) throw new Error(`expected ${what}, got the end of the output`)
   return text.slice(0, text.indexOf('\n'))
 }
+
+/**
+ * The first text of a stream that matches.
+ * @param {string} what completes "expected …" when none comes in time
+ * @param {Readable} stream
+ * @param {RegExp} pattern
+ * @param {number} [deadline_ms]
+ * @returns {Promise<string>}
+ */
+export async function firstMatch(what, stream, pattern, deadline_ms = 120_000) {
+  let text = ''
+  let ended = false
+  stream.setEncoding('utf8').on('data', (chunk) => {
+    text += chunk
+  })
+  stream.on('end', () => {
+    ended = true
+  })
+  await until(what, () => pattern.test(text) || ended, deadline_ms)
+  const [found] = pattern.exec(text) ?? []
+  if (found === undefined) throw new Error(`expected ${what}, got the end of the output: ${text}`)
+  return found
+}

@@ -15,6 +15,7 @@ import { claimsTable, littleTable, summaryTable } from '../experiments/playbook/
 import { byLoadBlocks } from '../experiments/tune/by-load.js'
 import { EXERCISES } from '../workshop/exercises/index.js'
 import { exercisePage, exercisesTable } from '../workshop/pages.js'
+import { pricesBlocks } from './ec2.js'
 import { evidence } from './evidence/evidence.js'
 import { answerBlocks } from './front.js'
 import { arithmeticBlocks } from './more-cores.js'
@@ -110,6 +111,7 @@ const PAGES = {
     article: { of: [FIGURES, CONDITIONS] },
     ...Object.fromEntries(CLAIMS.map(({ chapter }) => [chapter, claimsOf(chapter)])),
   },
+  'tuning/ec2/RUNBOOK.md': { prices: pricesBlocks },
   'tuning/workshop/TEACHER.md': { exercises: () => [exercisesTable()] },
 }
 

@@ -50,7 +50,9 @@ function benchPicture() {
   const { title, about, name } = drawn.picture
   return [
     paragraph(`![${title}: ${about}](tuning/evidence/${folder}/${name}.svg)`),
-    paragraph(`Redline ${run.versions.redline_commit}, ${run.finished_at?.slice(0, 10)}: [all of it](tuning/README.md#what-an-insert-costs).`),
+    paragraph(
+      `Redline ${run.versions.redline_commit}, ${run.finished_at?.slice(0, 10)}: [all of it](tuning/README.md#what-an-insert-costs).`,
+    ),
   ]
 }
 

@@ -77,8 +77,16 @@ t.test('the unit starts what npm start does, and knows the API', { skip: without
   t.match(limits, `hard nofile ${settings.LimitNOFILE}`, 'the lab over ssh and the service have the same limit')
 })
 
-t.test('prices are those of the publications', async (t) => {
-  const { instances, storage, sources, currency } = JSON.parse(readFileSync(`${FOLDER}/prices.json`, 'utf8'))
+t.test('the scripts pass shellcheck', { skip: without('shellcheck', '--version') ?? false }, async (t) => {
+  const scripts = ['up', 'measure', 'down', 'on-load', 'common.sh'].map((name) => `${FOLDER}/${name}`)
+  const { status, words } = run(['shellcheck', '--external-sources', ...scripts])
+  t.equal(status, 0, words)
+  t.not(run(['shellcheck', '--shell=bash', '-'], 'rm -rf $folder').status, 0, 'and what is wrong, is found')
+})
+
+t.test('published prices are those of the publications', async (t) => {
+  const { published: own, currency } = JSON.parse(readFileSync(`${FOLDER}/prices.json`, 'utf8'))
+  const { instances, storage, sources } = own
   const published = (/** @type {string} */ name) => {
     return JSON.parse(readFileSync(`tuning/published/${name}.json`, 'utf8'))
   }
@@ -102,63 +110,57 @@ const BLOCKS = [...readFileSync(`${FOLDER}/RUNBOOK.md`, 'utf8').matchAll(/^( *)`
 )
 
 t.test('the runbook is made of commands that a shell can read, and of verbs and flags that are there', async (t) => {
-  t.ok(BLOCKS.length >= 10)
+  t.ok(BLOCKS.length >= 7)
   for (const block of BLOCKS) {
     const { status, words } = run(['bash', '-n'], block)
     t.equal(status, 0, words || block.split('\n')[0])
   }
   const { scripts } = JSON.parse(readFileSync('package.json', 'utf8'))
-  const commands = [...BLOCKS.join('\n').matchAll(/npm run (\w+) -- (.*)/g)]
-  t.ok(commands.length >= 4)
-  /** @type {Record<string, string>} */
-  const helps = {}
-  for (const [command, verb, rest] of commands) {
-    const [program, ...args] = scripts[verb].split(' ')
-    helps[verb] ??= run([program, ...args, '--help']).words
-    const words = helps[verb]
-    for (const [flag] of rest.matchAll(/--[a-z-]+/g)) t.ok(words.includes(`${flag} `), `${flag} of ${command}`)
+  const lines = BLOCKS.join('\n')
+  const ofNpm = [...lines.matchAll(/npm run (\w+) -- (.*)/g)].map(([line, verb, rest]) => {
+    return { line, program: scripts[verb].split(' '), rest }
+  })
+  const ofEc2 = [...lines.matchAll(/(tuning\/ec2\/\w+)(.*)/g)].map(([line, program, rest]) => {
+    return { line, program: [program], rest }
+  })
+  t.ok(ofNpm.length >= 1)
+  t.ok(ofEc2.length >= 5)
+  for (const { line, program, rest } of [...ofNpm, ...ofEc2]) {
+    const { words } = run([...program, '--help'])
+    for (const [flag] of rest.matchAll(/--[a-z-]+/g)) t.ok(words.includes(`${flag} `), `${flag} of ${line}`)
   }
-})
-
-t.test('what the runbook makes, it takes down', async (t) => {
-  const text = BLOCKS.join('\n')
-  const [made] = [text.split('terminate-instances')[0]]
-  const makes = { 'run-instances': 'terminate-instances', 'create-db-instance': 'delete-db-instance' }
-  const others = { 'create-security-group': 'delete-security-group', 'create-key-pair': 'delete-key-pair' }
-  for (const [make, remove] of Object.entries({ ...makes, ...others })) {
-    t.match(made, make)
-    t.match(BLOCKS.at(-1), remove)
-  }
-  const used = new Set([...(BLOCKS.at(-1) ?? '').matchAll(/\$\{?([A-Z_]+)/g)].map(([, name]) => name))
-  t.ok(used.size > 0)
-  for (const name of used) t.match(text, new RegExp(`(^|[ ;])${name}[= ]`, 'm'), `${name} is set`)
 })
 
 t.test(
-  'the first table of the runbook, followed literally',
+  'a run on the load box outlives the shell that started it, and ends in the first table',
   { skip: withoutHosts() ?? withoutSshd() ?? false },
   async (t) => {
     const { box, database, load } = await openHosts(t, ['box', 'database', 'load'])
     const { user, configFile } = await startBox(box)
     const { url, caFile } = await startPostgres(database)
 
-    // What the chapters before it leave on the load machine, where nobody gives flags for ssh.
+    // What `measure` leaves on the load machine, where nobody gives flags for ssh.
     const home = path.join(load.folder, 'root')
-    mkdirSync(path.join(home, '.ssh'), { mode: 0o700 })
+    for (const folder of ['.ssh', '.redline-run']) mkdirSync(path.join(home, folder), { mode: 0o700 })
     copyFileSync(configFile, path.join(home, '.ssh/config'))
     const clone = `git bundle create ${home}/redline.bundle HEAD && git clone -q ${home}/redline.bundle ${home}/redline`
     t.equal(run(['bash', '-c', clone]).status, 0)
     symlinkSync(path.join(load.checkout, 'node_modules'), path.join(home, 'redline/node_modules'))
-    copyFileSync(caFile, path.join(home, 'redline/rds-ca.pem'))
-    const address = url.replace(/sslrootcert=.*/, 'sslrootcert=rds-ca.pem')
-    writeFileSync(path.join(home, 'redline/lab.env'), `BOX=${user}\nDATABASE_URL='${address}'\n`)
+    copyFileSync(caFile, path.join(home, '.redline-run/rds-ca.pem'))
+    const address = url.replace(/sslrootcert=.*/, 'sslrootcert=$HOME/.redline-run/rds-ca.pem')
+    writeFileSync(path.join(home, '.redline-run/lab.env'), `BOX=${user}\nDATABASE_URL="${address}"\n`)
 
-    const block = String(BLOCKS.find((text) => text.startsWith('cd ~/redline')))
-    const child = load.spawn(['bash', '-c', block])
-    const output = [child.stdout, child.stderr].map((stream) => stream?.setEncoding('utf8').toArray())
-    const [stdout, stderr] = (await Promise.all(output)).map((chunks) => String(chunks?.join('')))
-    t.match(stdout, /^\| +500\/s +\|.*\n\| +1,000\/s +\|/m, stderr)
-    t.match(stderr, 'of 1000 stored')
+    const on = async (/** @type {string} */ words) => {
+      const child = load.spawn(['bash', '-c', `exec ~/redline/tuning/ec2/on-load ${words}`])
+      const output = [child.stdout, child.stderr].map((stream) => stream?.setEncoding('utf8').toArray())
+      return (await Promise.all(output)).map((chunks) => String(chunks?.join(''))).join('')
+    }
+    const start = `start npm run sweep -- --ssh ${user} --rates 500,1000 --duration 2s`
+    t.equal(await on(start), '', 'which returns at once')
+    t.match(await on(start), 'a run is under way already')
+    const said = await on('follow')
+    t.match(said, /^\| +500\/s +\|.*\n\| +1,000\/s +\|/m)
+    t.match(said, 'of 1000 stored')
     t.strictSame(ourProcesses(box), [], 'and nothing of it runs on the box any more')
   },
 )

@@ -1,0 +1,38 @@
+import { readFileSync } from 'node:fs'
+import { paragraph, table } from '../../load/report/blocks.js'
+import { decimal } from '../../load/report/format.js'
+
+const HOURS_PER_MONTH = 730
+
+/** What an experiment on EC2 costs: each price with its source and age, then the sum of tuning/ec2/prices.json. */
+export function pricesBlocks() {
+  const { list, exercise } = JSON.parse(readFileSync(new URL('../ec2/prices.json', import.meta.url), 'utf8'))
+  const hourly = (/** @type {string} */ name) => {
+    const { usd, per } = list.items[name]
+    return usd / (per === 'GB-month' ? HOURS_PER_MONTH : 1)
+  }
+  const rows = Object.entries(list.items).map(([name, { usd, per, source }]) => {
+    const used = exercise.items[name] ?? 0
+    return [
+      `\`${name}\``,
+      `${usd} per ${per}`,
+      String(used || ''),
+      used ? decimal(used * hourly(name), 4) : '',
+      list.sources[source],
+    ]
+  })
+  const sum = (/** @type {Record<string, number>} */ items) => {
+    return Object.entries(items).reduce((usd, [name, used]) => usd + used * hourly(name), 0)
+  }
+  const { hours } = exercise
+  const [machines, credits] = [sum(exercise.items), sum(exercise.credits)]
+  return [
+    table(['', 'USD', '`up` starts', 'USD an hour', 'source'], rows, { align: ['l', 'r', 'r', 'r', 'l'] }),
+    paragraph(
+      `**${decimal(machines, 2)} USD an hour**, ${decimal(machines * hours, 2)} USD for the ${hours} hours that all of this page takes, and at most ${decimal(credits * hours, 2)} USD of CPU credits if both T machines were busy throughout.`,
+    ),
+    paragraph(
+      `Prices of ${list.region}, looked up on ${list.looked_up}. Copies are public tables that quote AWS's list. None was read on AWS's own pages, which have today's: ${list.pages.map((/** @type {string} */ url) => `<${url}>`).join(', ')}.`,
+    ),
+  ]
+}
