@@ -21,11 +21,15 @@ export function chunksOf(timing, output) {
 }
 
 /**
- * The screens of a terminal, each as long as it was to be seen, at most one per `step_s`.
- * @param {{ at_s: number, bytes: Buffer }[]} chunks @param {{ columns: number, rows: number, step_s: number }} size @returns {Promise<Frame[]>}
+ * The screens of a terminal, each as long as it was to be seen, at most one per `step_s`; at the end scrolled back to the last line
+ * that matches `answer`.
+ * @param {{ at_s: number, bytes: Buffer }[]} chunks @param {{ columns: number, rows: number, step_s: number, answer?: RegExp }} size
+ * @returns {Promise<Frame[]>}
  */
-export async function framesOf(chunks, { columns, rows, step_s }) {
+export async function framesOf(chunks, { columns, rows, step_s, answer }) {
   const terminal = new xterm.Terminal({ cols: columns, rows, allowProposedApi: true, convertEol: false })
+  const lineAt = (/** @type {number} */ row) => terminal.buffer.active.getLine(row)?.translateToString(true) ?? ''
+  const linesFrom = (/** @type {number} */ first) => Array.from({ length: rows }, (_, i) => lineAt(first + i))
   /** @type {Frame[]} */
   const frames = []
   for (const [i, { at_s, bytes }] of chunks.entries()) {
@@ -33,14 +37,14 @@ export async function framesOf(chunks, { columns, rows, step_s }) {
     const next_s = chunks[i + 1]?.at_s ?? Number.POSITIVE_INFINITY
     // Output that is replaced at once is not worth a frame.
     if (Math.floor(next_s / step_s) === Math.floor(at_s / step_s)) continue
-    const { active } = terminal.buffer
-    const lines = Array.from(
-      { length: rows },
-      (_, row) => active.getLine(active.viewportY + row)?.translateToString(true) ?? '',
-    )
+    const lines = linesFrom(terminal.buffer.active.viewportY)
     if (frames.at(-1)?.lines.join('\n') !== lines.join('\n')) frames.push({ at_s, lines })
   }
-  return frames
+  const all = Array.from({ length: terminal.buffer.active.length }, (_, row) => row)
+  const first = answer ? all.findLast((row) => answer.test(lineAt(row))) : undefined
+  return first === undefined
+    ? frames
+    : [...frames.slice(0, -1), { ...frames[frames.length - 1], lines: linesFrom(first) }]
 }
 
 /** Frames whose pauses are cut to `most_s`, and whose whole is `whole_s` long, the last one `last_s`. @param {Frame[]} frames @param {{ most_s: number, whole_s: number, last_s: number }} times @returns {Frame[]} */
