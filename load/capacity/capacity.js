@@ -1,7 +1,7 @@
 import { connectionsFor } from '../generators/connections.js'
 import { DRIVERS } from '../generators/drivers/index.js'
 import { needsOwnDriver, sends } from '../generators/drivers/refuse.js'
-import { cellName, isSameCell } from '../report/format.js'
+import { cellName, count, isSameCell } from '../report/format.js'
 import { highestP99Of, sloText } from '../report/slo.js'
 import { limitOfRun } from '../verdict/limit.js'
 import { moved, relaxedCell } from '../verdict/relax.js'
@@ -215,7 +215,7 @@ function limitOf(plan, records) {
   })
   const acquitted = tried.filter(({ did }) => !did)
   const guilty = tried.find(({ did }) => did)
-  const edge = `at ${edgeOf(plan, records)}/s`
+  const edge = `at ${count(Number(edgeOf(plan, records)))}/s`
   const isAcquitted = acquitted.some(({ resource }) => resource === limit.resource)
   const accused = (guilty ? guilty.resource !== limit.resource : isAcquitted && limit.runner_up) ? other(limit) : limit
   const found = [

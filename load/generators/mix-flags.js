@@ -29,7 +29,7 @@ export const MIX_FLAGS = {
   },
   header: {
     value: "'NAME: VALUE'",
-    about: `may be given more than once; the value may hold ${REFERENCES}; @FILE: a header in each line`,
+    about: `request header, repeatable; the value may contain ${REFERENCES}; @FILE reads one header per line`,
     parse: referringHeaders,
     expected: 'Name: value, or @FILE with such lines',
     shown: (/** @type {string} */ text) => (text.startsWith('@') ? text : keptHeader(text)),
@@ -37,16 +37,16 @@ export const MIX_FLAGS = {
   },
   body: {
     value: 'TEXT|@FILE',
-    about: 'the same body for every request: JSON, XML or a form, or the content of a file (default: a new user each)',
+    about: 'body of every request: JSON, XML, a form, or the content of a file (default: a new user for each)',
     shown: (/** @type {string} */ text) => (INLINE.test(text) ? WITHHELD : text),
   },
   mix: {
     value: 'FILE',
-    about: 'several requests by weight, instead: JSON, see load/README.md#several-requests-by-weight',
+    about: 'JSON file with several weighted requests, see load/README.md#several-requests-by-weight',
   },
-  data: { value: 'FILE', about: 'CSV or NDJSON, whose rows fill the {{data COLUMN}} of the mix in turn' },
-  yes: { value: '', about: 'send them to a service on another machine without being asked' },
-  without: { value: 'NAME', about: 'leave out this entry of the mix; may be given more than once', multiple: true },
+  data: { value: 'FILE', about: 'CSV or NDJSON file; its rows fill {{data COLUMN}} in the mix in turn' },
+  yes: { value: '', about: 'do not ask before loading a service on another machine' },
+  without: { value: 'NAME', about: 'leave out this entry of the mix (repeatable)', multiple: true },
 }
 
 /** @param {Record<string, any>} flags parsed by MIX_FLAGS, plus seed and replay @returns {MixPlan} @throws {UsageError} */

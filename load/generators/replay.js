@@ -21,11 +21,11 @@ const LEAST_S = 1
 export const REPLAY_FLAGS = {
   replay: {
     value: 'FILE',
-    about: 'the paths and the rhythm of an access log (GET and HEAD), and the capacity as a multiple of its load',
+    about: 'replay the paths and timing of an access log (GET and HEAD); the capacity is a multiple of its load',
   },
   speed: {
     value: 'X,Y',
-    about: 'the whole log of --replay at X times its speed (default: a search plays as much as each trial needs)',
+    about: 'replay the whole log at X times its speed (default: a search replays as much as each trial needs)',
     parse: (/** @type {string} */ text) => {
       const speeds = text.split(',').map((one) => (/^\d{1,4}(\.\d{1,6})?$/.test(one) ? Number(one) : Number.NaN))
       return speeds.every((speed) => speed > 0 && speed <= MAX_SPEED) ? speeds : undefined

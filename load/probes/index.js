@@ -98,20 +98,39 @@ export function watchHost(host) {
 /** Wait events and queues last only milliseconds, hence 10 samples a second. Each metrics page costs the service 1 ms. */
 export const SAMPLE_MS = { api: 250, postgres: 100, kernel: 250, here: 250, generator: 1000, target: 1000 }
 
-/** Samples at an interval, never twice at once. @param {number} interval_ms @param {Probe | null} probe */
+/** Multiples of it are spread evenly over any range, in no rhythm. */
+const GOLDEN_RATIO = (Math.sqrt(5) - 1) / 2
+
+/**
+ * The pause before sample n, from half the interval to one and a half. Samples at equal intervals could always meet the same moment
+ * between two requests of a load whose arrivals are even. @param {number} interval_ms @param {number} n
+ */
+export function pauseBefore(interval_ms, n) {
+  return interval_ms * (0.5 + ((n * GOLDEN_RATIO) % 1))
+}
+
+/** Samples at an interval on average, never twice at once. @param {number} interval_ms @param {Probe | null} probe */
 export function every(interval_ms, probe) {
   let sampling = Promise.resolve()
   let busy = false
+  let n = 0
+  /** @type {NodeJS.Timeout} */
+  let timer
   const done = () => {
     busy = false
   }
-  const timer = setInterval(() => {
+  const sample = () => {
+    wait()
     if (busy) return
     busy = true
     // A failed sample does not end the trial; the next one may succeed.
     sampling = Promise.resolve(probe?.sample?.()).then(done, done)
-  }, interval_ms)
-  return { stop: () => clearInterval(timer), idle: () => sampling }
+  }
+  const wait = () => {
+    timer = setTimeout(sample, pauseBefore(interval_ms, ++n))
+  }
+  wait()
+  return { stop: () => clearTimeout(timer), idle: () => sampling }
 }
 
 /** Drops unknown values and rounds to four decimal places; more would be noise. @param {any} value @returns {any} */

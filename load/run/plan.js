@@ -52,48 +52,48 @@ export const PLAN_FLAGS = {
   },
   arrivals: {
     value: 'HOW',
-    about: 'spacing of requests in an open loop: even (default), or poisson (random, as independent users arrive)',
+    about: 'spacing of requests in an open loop: even (default), or poisson (random, like independent users)',
     ...oneOf(['even', 'poisson']),
   },
   connections: {
     value: 'N',
-    about: `exactly N connections (default: as many as the rate needs within the SLO; closed loop: ${DEFAULTS.connections}, or a list)`,
+    about: `number of connections (default: as many as the rate needs within the SLO; closed loop: ${DEFAULTS.connections}, or a list)`,
     ...wholeNumbers(1, 60_000),
   },
   duration: durationFlag(
-    `of each trial (default ${LADDER.duration_ms / 1000}s, ${SEARCH.duration_ms / 1000}s in a search, or ${SLO_TIMES} x the SLO's p99 if that is longer)`,
+    `duration of each trial (default ${LADDER.duration_ms / 1000}s; in a search ${SEARCH.duration_ms / 1000}s, or ${SLO_TIMES} x the SLO's p99 if that is longer)`,
   ),
   warmup: durationFlag(
-    `before each trial (default ${LADDER.warmup_ms / 1000}s, ${SEARCH.warmup_ms / 1000}s in a search)`,
+    `warm-up before each trial (default ${LADDER.warmup_ms / 1000}s; in a search ${SEARCH.warmup_ms / 1000}s)`,
   ),
-  timeout: durationFlag(`longest wait for an answer (default ${DEFAULTS.timeout_ms / 1000}s)`),
-  'slo-p99': durationFlag(`a trial passes up to this p99 (default ${DEFAULTS.slo_p99_ms}ms)`),
+  timeout: durationFlag(`longest wait for a response (default ${DEFAULTS.timeout_ms / 1000}s)`),
+  'slo-p99': durationFlag(`a trial passes with a p99 up to this (default ${DEFAULTS.slo_p99_ms}ms)`),
   'slo-success': {
     value: 'PERCENT',
-    about: `and with at least this percentage of successes (default ${100 * DEFAULTS.slo_success_ratio})`,
+    about: `and with at least this percentage of successful requests (default ${100 * DEFAULTS.slo_success_ratio})`,
     parse: ratioOfPercent,
     expected: 'a percentage above 0, at most 100, such as 99.9',
   },
   slo: {
     value: 'CONDITIONS',
     about:
-      'instead of both, all that a trial has to meet: p50<5ms,p99<50ms,success>=99.9% (also p90, p95, p999, mean, max; successes: 100 % unless stated); several --slo: the capacity by each, the first is the answer',
+      'replaces both, as a list of conditions: p50<5ms,p99<50ms,success>=99.9% (also p90, p95, p999, mean, max; success is 100 % unless stated). With several --slo, the run finds a capacity for each; the first is the answer',
     parse: boundsOf,
     expected: SLO_EXPECTED,
     multiple: true,
   },
   sustained: durationFlag(
-    'a search: the last trial at the lower edge lasts this long, with a CHECKPOINT of Postgres in it',
+    'in a search, the last trial at the lower edge lasts this long and includes a Postgres CHECKPOINT',
   ),
-  'no-confirm': { value: '', about: 'do not relax the limit that was found to see whether the capacity moves' },
+  'no-confirm': { value: '', about: 'skip relaxing the limit to see whether the capacity moves' },
   'no-proof': {
     value: '',
-    about: 'do not slow each suspect in turn to prove which one is the limit (saves one to two minutes)',
+    about: 'skip the proof of the limit, which slows each suspect in turn (saves one to two minutes)',
   },
-  quick: { value: '', about: 'a search: a wider interval, and no proof that the limit is one: under two minutes' },
+  quick: { value: '', about: 'a search with a wider interval and without the proof: under two minutes' },
   dose: {
     ...numberFlag(
-      'how much slower a suspect gets (default 10); 0 tests the proof: every interval should contain 0',
+      'by how much each suspect is slowed (default 10); 0 tests the proof itself: every interval should contain 0',
       0,
       30,
     ),
@@ -102,31 +102,32 @@ export const PLAN_FLAGS = {
   pid: {
     value: 'N',
     about:
-      'a process of the service behind --url, or its Postgres, on this machine, for the proof (repeatable; its children belong to it)',
+      'a local process of the service behind --url, or of its Postgres, with its children: Redline watches its CPU, memory and files, and the proof slows it (repeatable)',
     parse: runningProcess,
     expected: 'the id of a running process that did not start this one',
     multiple: true,
   },
   'no-keep-alive': { value: '', about: 'a connection for each request' },
-  unbounded: { value: '', about: 'vegeta with its own defaults: no bound on workers and connections' },
-  url: urlFlag('url', 'load a service that runs already; its database is not touched'),
+  unbounded: { value: '', about: 'run vegeta with its defaults, which bound neither workers nor connections' },
+  url: urlFlag('url', 'load a running service; Redline does not touch its database'),
   start: {
     value: 'COMMAND',
-    about: 'the service behind --url is started by it on a core of its own, and again between samples',
+    about:
+      'command that starts the service behind --url; Redline pins it to a core of its own, and restarts it between samples',
     shown: () => WITHHELD,
   },
   'postgres-url': {
     value: 'URL',
-    about: `the Postgres of that service, which is only looked at: what its sessions wait for; may hold ${REFERENCES}`,
+    about: `the Postgres of that service, read-only, to see what its sessions wait for; may contain ${REFERENCES}`,
     shown: keptDatabaseUrl,
     parse: postgresUrl,
     expected: 'a URL such as postgres://user:password@host:5432/database',
   },
-  'metrics-url': urlFlag('metrics-url', "what that service tells of itself, in Prometheus' text format"),
+  'metrics-url': urlFlag('metrics-url', "the metrics page of that service, in Prometheus' text format"),
   ...HOSTS_FLAGS,
   ...MIX_FLAGS,
   ...REPLAY_FLAGS,
-  seed: seedFlag('the same seed sends the same requests (default: random)'),
+  seed: seedFlag('seed of the requests; the same seed sends the same ones (default: random)'),
 }
 
 /**

@@ -19,9 +19,9 @@ import { createProgress } from './progress.js'
 const EXIT = { answered: 0, noAnswer: 1, usage: 2, interrupted: 130 }
 
 const OUT = { value: 'DIR', about: 'new or empty folder for the results (default results/<run_id>)' }
-const RESUME = { value: 'DIR', about: 'go on with a run that was cut off' }
+const RESUME = { value: 'DIR', about: 'continue an interrupted run' }
 const COMMON = {
-  json: { value: '', about: 'the answer as JSON on stdout, and nothing else there' },
+  json: { value: '', about: 'print only the answer, as JSON, on stdout' },
   help: { value: '', about: 'this text' },
 }
 

@@ -26,7 +26,7 @@ const FLAGS = {
   reset: { value: '', about: 'forgets the answers and measurements of --exercise N, or of all exercises' },
   out: { value: 'DIR', about: `folder for progress and results (default ${DEFAULTS.out})` },
   ...DATABASE_FLAG,
-  seed: seedFlag(`of the users (default ${DEFAULTS.seed})`),
+  seed: seedFlag(`seed of the users (default ${DEFAULTS.seed})`),
   json: { value: '', about: 'the progress as JSON on stdout, and nothing else there; the exercise goes to stderr' },
 }
 

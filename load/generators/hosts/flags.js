@@ -12,14 +12,14 @@ import { DRIVERS } from '../drivers/index.js'
 export const HOSTS_FLAGS = {
   'load-hosts': {
     value: 'U@A,U@B',
-    about: 'load from these, by ssh: vegeta on each (open loop) or workers of locust (closed)',
+    about: 'send the load from these hosts over ssh: vegeta on each (open loop), or workers of locust (closed loop)',
     parse: listOf(isSshHost),
     expected: 'hosts as ssh takes them, each once, such as user@a,user@b',
   },
   'ssh-config': SSH_FLAGS['ssh-config'],
   'local-addresses': {
     value: 'A,B',
-    about: 'source addresses of this machine, used in turn, where ports are the limit (paced, vegeta)',
+    about: 'source addresses of this machine, used in turn, in case ports are the limit (paced, vegeta)',
     parse: listOf((address) => net.isIP(address) > 0),
     expected: 'IP addresses, each once, such as 10.0.0.5,10.0.0.6',
   },

@@ -16,19 +16,19 @@ export function isSshHost(text) {
 export const SSH_FLAGS = {
   ssh: {
     value: 'USER@HOST',
-    about: 'run the API there, by the system’s ssh, and load it from here; requires --database-url',
+    about: 'run the API on that host and load it from here; requires --database-url',
     parse: (/** @type {string} */ text) => (isSshHost(text) ? text : undefined),
     expected: 'what ssh takes: user@host, a Host of its configuration, or ssh://user@host:port',
   },
-  'ssh-config': { value: 'FILE', about: 'a configuration for ssh other than the user’s own (ssh -F)' },
+  'ssh-config': { value: 'FILE', about: 'configuration file for ssh (ssh -F)' },
   'ssh-port': {
     value: 'N',
-    about: `port of the API there (default ${PORT}), open to this machine`,
+    about: `port of the API on that host (default ${PORT}), reachable from here`,
     ...wholeNumber(1, 65_535),
   },
   'ssh-address': {
     value: 'ADDRESS',
-    about: 'the host as the load reaches it (default: as ssh does)',
+    about: 'address for the load (default: the one ssh uses)',
     parse: (/** @type {string} */ text) => (/^[\w.:-]+$/.test(text) ? text : undefined),
     expected: 'an address or a name',
   },
@@ -39,7 +39,7 @@ export const DATABASE_FLAG = {
   'database-url': {
     value: 'URL',
     about:
-      'a Postgres of yours, in a schema of the lab’s own; "embedded": one is started (default, unless DATABASE_URL is set)',
+      'your Postgres, in which Redline uses a schema of its own; "embedded" starts one (default, unless DATABASE_URL is set)',
     parse: (/** @type {string} */ text) => (/^(embedded$|postgres(ql)?:\/\/)/.test(text) ? text : undefined),
     expected: 'embedded, or a URL such as postgres://user:password@host/db',
     shown: (/** @type {string} */ text) => (text === 'embedded' ? text : keptDatabaseUrl(text)),

@@ -29,10 +29,10 @@ const MAX_SLOW_US = 100_000
 const SHARED = { batched: ['pool', 'commit', 'database'], pipelined: ['pool'] }
 
 const FLAGS = {
-  stages: { value: 'A,B', about: `to remove (default all: ${STAGE_NAMES.join(', ')})`, ...someOf(STAGE_NAMES) },
+  stages: { value: 'A,B', about: `stages to remove (default all: ${STAGE_NAMES.join(', ')})`, ...someOf(STAGE_NAMES) },
   consumers: {
     value: 'A,B',
-    about: `what sends the requests: the first measures the budget, closed loops the throughput (default ${DEFAULTS.consumers.join(',')})`,
+    about: `generators: the first measures the budget, closed loops the throughput (default ${DEFAULTS.consumers.join(',')})`,
     ...someOf(DEFAULTS.consumers),
   },
   rate: numberFlag(`requests/s of the open loop, well below the capacity (default ${DEFAULTS.rate})`, 1, 100_000),
@@ -42,16 +42,15 @@ const FLAGS = {
     parse: planted,
     expected: `a stage (${STAGE_NAMES.join(', ')}) and a time, such as validate=20us`,
   },
-  turns: numberFlag(`of each variant, for the budget (default about ${USUAL.rounds})`, 1, MOST_ROUNDS),
+  turns: numberFlag(`turns of each variant, for the budget (default about ${USUAL.rounds})`, 1, MOST_ROUNDS),
   blocks: numberFlag(`passes of the closed loops over all variants (default ${USUAL.blocks})`, 1, 1000),
-  duration: durationFlag(`of each trial of the closed loops (default ${USUAL.duration / 1000}s)`),
+  duration: durationFlag(`duration of each trial of the closed loops (default ${USUAL.duration / 1000}s)`),
   'no-proof': {
     value: '',
-    about:
-      'do not slow each suspect of a closed loop in turn, by which the gain of each removal is forecast (saves a minute)',
+    about: 'skip the proof, from which the gain of each removal is forecast (saves a minute)',
   },
   quick: { value: '', about: 'fewer turns, each closed loop once, and no proof: under two minutes' },
-  seed: seedFlag(`of the order and the users (default ${DEFAULTS.seed})`),
+  seed: seedFlag(`seed of the order and the users (default ${DEFAULTS.seed})`),
   ...SSH_FLAGS,
 }
 

@@ -60,15 +60,15 @@ const FLAGS = {
     parse: factor,
     expected: `a number above ${LEAST_FACTOR}, at most ${MOST_FACTOR}`,
   },
-  samples: numberFlag(`of the simulation (default ${DEFAULTS.samples})`, 100, 10_000_000),
+  samples: numberFlag(`number of samples in the simulation (default ${DEFAULTS.samples})`, 100, 10_000_000),
   duration: durationFlag(
-    `of each trial over uneven endpoints (default ${MEASURED.strategies.usual[2]}s, crowded ${MEASURED.crowded.usual[2]}s)`,
+    `duration of each trial over uneven endpoints (default ${MEASURED.strategies.usual[2]}s, crowded ${MEASURED.crowded.usual[2]}s)`,
   ),
   only: { value: 'A,B,C', about: `some of ${PARTS.join(', ')}`, ...someOf(PARTS) },
   blocks: numberFlag('passes over the strategies, in every part', 1, 1000),
-  haproxy: { value: 'FILE', about: 'the program (default: on PATH, or where Debian puts it)' },
+  haproxy: { value: 'FILE', about: 'path of the haproxy program (default: found on PATH, or where Debian puts it)' },
   quick: { value: '', about: 'fewer and shorter trials: under two minutes' },
-  seed: seedFlag(`of orders and answers (default ${DEFAULTS.seed})`),
+  seed: seedFlag(`seed of the orders and responses (default ${DEFAULTS.seed})`),
 }
 
 /** Does adaptive balancing beat round robin over uneven endpoints? @type {Experiment<BalancePlan, ReturnType<typeof analyse>>} */

@@ -35,11 +35,15 @@ export const bench = {
   name: 'bench',
   about: 'what does an insert cost here, and elsewhere?',
   flags: {
-    blocks: numberFlag(`in which every contender is measured once (default ${DEFAULTS.repeats})`, 1, 100),
-    duration: durationFlag(`of each trial (default ${DEFAULTS.duration / 1000}s)`),
+    blocks: numberFlag(
+      `blocks, in each of which every contender is measured once (default ${DEFAULTS.repeats})`,
+      1,
+      100,
+    ),
+    duration: durationFlag(`duration of each trial (default ${DEFAULTS.duration / 1000}s)`),
     quick: { value: '', about: 'one block of trials of 1s: about two minutes' },
     only: { value: 'A,B,C', about: `some of ${NAMES.join(', ')}`, ...someOf(NAMES) },
-    seed: seedFlag(`of the order and of the users (default ${DEFAULTS.seed})`),
+    seed: seedFlag(`seed of the order and the users (default ${DEFAULTS.seed})`),
   },
   examples: `  npm run bench                     about 18 minutes
   npm run bench -- --quick

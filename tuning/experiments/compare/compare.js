@@ -43,7 +43,7 @@ export const compare = {
     quick: { value: '', about: 'shorter loops, the maximum once, and no proof: under two minutes' },
     'no-proof': {
       value: '',
-      about: 'do not slow each suspect of a local side in turn to prove its limit (saves one to two minutes a side)',
+      about: 'skip the proof of the limit of each local side (saves one to two minutes a side)',
     },
     ...MIX_FLAGS,
     seed: seedFlag(`seed of the order and the users (default ${DEFAULTS.seed})`),

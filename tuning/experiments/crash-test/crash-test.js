@@ -16,9 +16,9 @@ export const crashTest = {
   name: 'crash-test',
   about: 'is anything acknowledged ever lost?',
   flags: {
-    blocks: numberFlag('in which each process is killed once (default 50, quick 5)', 1, 10_000),
+    blocks: numberFlag('blocks, in each of which every process is killed once (default 50, quick 5)', 1, 10_000),
     quick: { value: '', about: 'fewer blocks: about a minute' },
-    seed: seedFlag('of the moments at which they are killed (default 1)'),
+    seed: seedFlag('seed of the moments at which processes are killed (default 1)'),
   },
   examples: `  npm run crash-test                       about 10 minutes
   INSERT_MODE=prepared npm run crash-test -- --blocks 5`,

@@ -44,16 +44,15 @@ export const faults = {
     .map(([name, { resource, about }]) => `  ${name.padEnd(22)} ${resource.padEnd(21)} ${about}`)
     .join('\n')}`,
   flags: {
-    blocks: numberFlag(`in which each fault is planted once (default ${DEFAULTS.repeats})`, 1, 100),
-    duration: durationFlag(`of each trial (default ${DEFAULTS.duration / 1000}s)`),
+    blocks: numberFlag(`blocks, in each of which every fault is planted once (default ${DEFAULTS.repeats})`, 1, 100),
+    duration: durationFlag(`duration of each trial (default ${DEFAULTS.duration / 1000}s)`),
     quick: { value: '', about: 'trials of 1s' },
     proof: {
       value: '',
-      about:
-        'prove each limit of the throughput by dose, too, and plant faults that only a proof can name (one to two minutes each)',
+      about: 'also prove each limit by dose, and plant faults that only a proof can name (one to two minutes each)',
     },
     only: { value: 'A,B,C', about: 'some of them', ...someOf(NAMES) },
-    seed: seedFlag(`of the users (default ${DEFAULTS.seed})`),
+    seed: seedFlag(`seed of the users (default ${DEFAULTS.seed})`),
     inside: { value: '', about: 'all in this network namespace (set by a run that starts itself again in one)' },
     ...SSH_FLAGS,
   },

@@ -32,14 +32,16 @@ export const gate = {
     'Both versions run at the same time, each loaded in turns with the base a second time: how far the base differs from itself\nis the noise of this machine today. It ends as soon as the answer is known.',
   flags: {
     base: { value: 'REF', about: 'commit, branch or tag of the git repository in this folder to compare with' },
-    head: { value: 'REF', about: 'the changed one (default HEAD)' },
+    head: { value: 'REF', about: 'the changed commit, branch or tag (default HEAD)' },
     build: {
       value: 'COMMAND',
-      about: "builds a checkout, such as 'npm ci' (default: nothing; of the local API, its packages)",
+      about:
+        "command that builds a checkout, such as 'npm ci' (default: none; for the local API, it installs the packages)",
     },
     start: {
       value: 'COMMAND',
-      about: 'starts a checkout, which has to listen on the PORT of its environment (default: the local API)',
+      about:
+        'command that starts a checkout, which must listen on the PORT in its environment (default: the local API)',
       shown: PLAN_FLAGS.start.shown,
     },
     path: {
@@ -48,22 +50,22 @@ export const gate = {
       parse: pathOf,
       expected: 'a path that begins with /',
     },
-    'url-base': { value: 'URL', about: 'a service that runs already, instead of --base', ...sideFlag('url-base') },
-    'url-head': { value: 'URL', about: 'and one instead of --head', ...sideFlag('url-head') },
+    'url-base': { value: 'URL', about: 'a running service instead of --base', ...sideFlag('url-base') },
+    'url-head': { value: 'URL', about: 'a running service instead of --head', ...sideFlag('url-head') },
     'pid-base': {
       ...PLAN_FLAGS.pid,
       multiple: false,
-      about: 'its process, for the CPU per request (default: judge the throughput)',
+      about: 'process of --url-base, to judge the CPU per request (default: judge the throughput)',
     },
-    'pid-head': { ...PLAN_FLAGS.pid, multiple: false, about: 'and that of the other' },
+    'pid-head': { ...PLAN_FLAGS.pid, multiple: false, about: 'process of --url-head' },
     tolerance: {
-      ...numberFlag(`how much worse is accepted (default ${DEFAULTS.tolerance})`, 0, 100),
+      ...numberFlag(`accepted loss in percent (default ${DEFAULTS.tolerance})`, 0, 100),
       value: 'PERCENT',
       parse: percentOf,
       expected: 'a percentage such as 2 or 0.5%',
     },
-    'allow-undecided': { value: '', about: 'exit code 0 also where the answer is not known' },
-    blocks: numberFlag(`at most so many starts of each side (default ${DEFAULTS.blocks})`, 3, 1000),
+    'allow-undecided': { value: '', about: 'exit code 0 also for an undecided answer' },
+    blocks: numberFlag(`maximum number of starts of each side (default ${DEFAULTS.blocks})`, 3, 1000),
     quick: { value: '', about: `at most ${QUICK_BLOCKS} blocks: under two minutes` },
     ...MIX_FLAGS,
     seed: seedFlag(`of the order and the requests (default ${DEFAULTS.seed})`),

@@ -34,10 +34,14 @@ export const generators = {
   about: 'what does a generator cost, and how late is it?',
   flags: {
     rate: numberFlag(`requests per second (default ${DEFAULTS.rate})`, 1, 100_000),
-    duration: durationFlag(`of each measurement (default ${DEFAULTS.duration / 1000}s)`),
-    blocks: numberFlag(`in which each generator is measured once (default ${DEFAULTS.blocks})`, 1, 100),
+    duration: durationFlag(`duration of each measurement (default ${DEFAULTS.duration / 1000}s)`),
+    blocks: numberFlag(
+      `blocks, in each of which every generator is measured once (default ${DEFAULTS.blocks})`,
+      1,
+      100,
+    ),
     quick: { value: '', about: 'one block of short measurements: under a minute' },
-    seed: seedFlag(`of the users (default ${DEFAULTS.seed})`),
+    seed: seedFlag(`seed of the users (default ${DEFAULTS.seed})`),
   },
   examples: '  npm run bench:generators          about four minutes\n  npm run bench:generators -- --blocks 5',
   plan(given) {

@@ -26,10 +26,10 @@ export const overload = {
   name: 'overload',
   about: 'what is left of the peak when two and three times as much is offered?',
   flags: {
-    duration: durationFlag(`of each overload (default ${DEFAULTS.duration / 1000}s)`),
+    duration: durationFlag(`duration of each overload (default ${DEFAULTS.duration / 1000}s)`),
     quick: { value: '', about: 'overloads of 10s: about a minute' },
-    connections: numberFlag(`of the open loop (default ${DEFAULTS.connections})`, 1, 15_000),
-    seed: seedFlag(`of the users (default ${DEFAULTS.seed})`),
+    connections: numberFlag(`connections of the open loop (default ${DEFAULTS.connections})`, 1, 15_000),
+    seed: seedFlag(`seed of the users (default ${DEFAULTS.seed})`),
   },
   examples: `  npm run overload                  about 2.5 minutes
   npm run overload -- --quick

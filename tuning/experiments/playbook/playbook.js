@@ -32,14 +32,14 @@ export const playbook = {
   flags: {
     claim: {
       value: 'ID',
-      about: 'this claim only; may be given more than once',
+      about: 'only this claim (repeatable)',
       multiple: true,
       parse: (text) => (IDS.includes(text) ? text : undefined),
       expected: `one of ${IDS.join(', ')}`,
     },
-    blocks: numberFlag(`each cell so often (default ${DEFAULTS.blocks}, the least for an interval)`, 1, 100),
+    blocks: numberFlag(`visits to each cell (default ${DEFAULTS.blocks}, the least for an interval)`, 1, 100),
     quick: { value: '', about: 'each cell once: about five minutes; ratios without intervals, so no verdicts' },
-    seed: seedFlag(`of the order and the users (default ${DEFAULTS.seed})`),
+    seed: seedFlag(`seed of the order and the users (default ${DEFAULTS.seed})`),
   },
   examples: `  npm run playbook                  about 30 minutes: every claim again
   npm run playbook -- --out tuning/evidence/playbook   the same, for the pages: npm run docs quotes it

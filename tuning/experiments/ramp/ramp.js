@@ -45,7 +45,7 @@ export const ramp = {
   about: 'how many clients until latency passes a ceiling, at what cost?',
   flags: {
     a: { value: 'URL|FILE', about: `${SIDE} (default: the local API)`, ...sideFlag('a') },
-    b: { value: 'URL|FILE', about: 'another one, to see how many of A do its work', ...sideFlag('b') },
+    b: { value: 'URL|FILE', about: 'a second one, to see how many of A do its work', ...sideFlag('b') },
     'latency-ceiling': durationFlag(`ceiling of the mean latency (default ${DEFAULTS['latency-ceiling']}ms)`),
     'max-workers': numberFlag(`maximum number of workers (default ${DEFAULTS['max-workers']})`, 1, 20_000),
     driver: {
@@ -63,7 +63,7 @@ export const ramp = {
     duration: durationFlag(`duration of each rung (default ${USUAL.ceilings} ceilings, at least ${USUAL.least_s}s)`),
     'load-hosts': {
       ...HOSTS_FLAGS['load-hosts'],
-      about: 'load from these, by ssh: workers of locust (--driver locust)',
+      about: 'send the load from these hosts over ssh: workers of locust (--driver locust)',
     },
     'ssh-config': HOSTS_FLAGS['ssh-config'],
     quick: { value: '', about: 'steeper climbs and shorter rungs: under two minutes' },

@@ -21,7 +21,11 @@ export const simulate = {
   flags: {
     runs: numberFlag(`searches of each kind of service (default ${DEFAULTS.runs})`, 1, 1_000_000),
     quick: { value: '', about: `${QUICK_RUNS} searches of each: under a minute` },
-    seed: numberFlag(`the same seed gives the same table (default ${DEFAULTS.seed})`, 0, 2 ** 31),
+    seed: numberFlag(
+      `seed of the simulation; the same seed gives the same table (default ${DEFAULTS.seed})`,
+      0,
+      2 ** 31,
+    ),
   },
   examples: '  npm run simulate -- --runs 5000',
   plan: ({ quick, ...given }) => ({ ...DEFAULTS, ...(quick && { runs: QUICK_RUNS }), ...given }),

@@ -26,10 +26,10 @@ export const soak = {
   name: 'soak',
   about: 'does memory or the number of open files grow under a steady load?',
   flags: {
-    duration: durationFlag(`of the whole load (default ${DEFAULTS.duration / 60_000}m)`),
+    duration: durationFlag(`duration of the whole load (default ${DEFAULTS.duration / 60_000}m)`),
     quick: { value: '', about: 'a minute and a half, in samples of 10s' },
     rate: numberFlag(`requests/s, open loop (default ${DEFAULTS.rate})`, 1, 100_000),
-    seed: seedFlag(`of the users (default ${DEFAULTS.seed})`),
+    seed: seedFlag(`seed of the users (default ${DEFAULTS.seed})`),
   },
   examples: `  npm run soak                      half an hour
   npm run soak -- --quick

@@ -53,22 +53,25 @@ export const tune = {
     },
     knob: {
       value: 'NAME=A,B,C',
-      about: 'every combination of these levels instead; the first is the reference; more than once',
+      about: 'measure every combination of these levels; the first is the reference (repeatable)',
       multiple: true,
     },
-    quick: { value: '', about: 'limits: two levels of each knob and no proof, about 3 minutes' },
+    quick: {
+      value: '',
+      about: 'the limits preset with two levels of each knob and without the proof: about 3 minutes',
+    },
     blocks: numberFlag('passes over all cells (default: enough for an interval)', 1, 100),
     capacity: {
       ...numberFlag(
-        'what the rates are shares of (default: the capacity of the first cell, which is measured)',
+        'capacity that the rates are shares of (default: that of the first cell, which is measured)',
         1,
         1_000_000,
       ),
       value: 'RPS',
     },
-    duration: durationFlag('of each trial (default 1s in limits, else 2s)'),
+    duration: durationFlag('duration of each trial (default 1s in limits, otherwise 2s)'),
     'no-proof': PLAN_FLAGS['no-proof'],
-    seed: seedFlag(`of the order and the users (default ${DEFAULTS.seed})`),
+    seed: seedFlag(`seed of the order and the users (default ${DEFAULTS.seed})`),
     ...SSH_FLAGS,
   },
   examples: `  npm run tune                      about 7 minutes
