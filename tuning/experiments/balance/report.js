@@ -5,7 +5,7 @@ import { GENERATOR_LIMIT, leftOut } from '../../stats/sound.js'
 import { spread, spreadOf } from '../../stats/spread.js'
 import { figuresOf, PERCENTILES } from './figures.js'
 import { HAPROXY } from './haproxy.js'
-import { gainsOf, PUBLISHED, QUANTILES } from './published.js'
+import { claimsOf, gainsOf, PUBLISHED, QUANTILES } from './published.js'
 import { partsOf, strategiesOf, UNEVEN } from './steps.js'
 import { answerSentences, problemOf } from './verdict.js'
 
@@ -175,7 +175,23 @@ function simulationBlocks(simulation) {
     paragraph('**Simulated, next to the published figures**: round robin -> adaptive, and the ratio of the two.'),
     table(['endpoints', ...PERCENTILES, 'saved per request', 'errors'], [published, ...rows]),
     list([...new Set(worlds.map(({ world, about }) => `${world}: ${about}.`))]),
+    ...claimsBlocks(worlds[0]),
   ]
+}
+
+/** The published claims, computed. @param {Simulation['worlds'][number]} world */
+function claimsBlocks({ world, workers, round_robin, adaptive }) {
+  const { gain, saved } = claimsOf({ round_robin_ms: round_robin.p50_ms, adaptive_ms: adaptive.p50_ms })
+  const rows = [
+    ['a request takes less by', ...[gain.claimed, gain.by_its_figures, gain.here].map(tenthPercent)],
+    ...saved.map(({ requests, claimed, by_its_figures, here }) => [
+      `time saved in ${count(requests)} requests`,
+      ...[claimed, by_its_figures, here].map((hours) => `${hours.toFixed(1)} h`),
+    ]),
+  ]
+  const about =
+    '**The published claims**, computed from medians. The hours are the sum over all requests; requests in flight together save them together.'
+  return titled(about, ['claim', 'published', 'by its own medians', `simulated (${world}, ${workers} in flight)`], rows)
 }
 
 /** By percentile. @param {Quantiles} round_robin_ms @param {Quantiles} adaptive_ms */

@@ -2,6 +2,7 @@ import t from 'tap'
 import { PUBLISHED_PARAMETERS } from '../../../../../tuning/experiments/balance/balancers.js'
 import {
   allLower,
+  claimsOf,
   fewSamples,
   gainsOf,
   PUBLISHED,
@@ -53,4 +54,17 @@ t.test('chance is that of the published quantiles', async (t) => {
   t.equal(samples, 20)
   t.ok(all_lower_ratio > 0.01 && all_lower_ratio < 0.5, String(all_lower_ratio))
   t.equal(as_published_ratio, 0)
+})
+
+t.test('the published claims, by the figures that were published with them', async (t) => {
+  const { gain, saved } = claimsOf({ round_robin_ms: 200, adaptive_ms: 128 })
+  t.match(gain, { claimed: 0.18, here: 0.36 })
+  t.equal(gain.by_its_figures.toFixed(3), '0.156')
+  t.strictSame(
+    saved.map(({ requests, claimed, by_its_figures, here }) => [requests, claimed, by_its_figures.toFixed(2), here]),
+    [
+      [200_000, 4.58, '4.39', 4],
+      [1_000_000, 24, '21.94', 20],
+    ],
+  )
 })
