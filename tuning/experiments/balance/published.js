@@ -32,8 +32,8 @@ export function allLower(gains) {
 const MS_PER_H = 3_600_000
 
 /**
- * What the publication claims, next to what its own medians give, and to another pair of medians. In the time that requests take less, summed
- * over all of them, as the claims are. @param {{ round_robin_ms: number, adaptive_ms: number }} here medians
+ * What the publication claims, next to what its own medians give, and to another pair of latencies. In the time that requests take less, summed
+ * over all of them, as the claims are. @param {{ round_robin_ms: number, adaptive_ms: number }} here
  * @returns {{ gain: Claim, saved: (Claim & { requests: number })[] }} in hours
  * @typedef {{ claimed: number, by_its_figures: number, here: number }} Claim
  */
