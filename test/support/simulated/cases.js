@@ -96,7 +96,7 @@ const CASES = [
       capacity_rps: { 'no-op': 24_000, batched: 20_000, single: 10_000 }[String(cell?.contender)] ?? 0,
       noise: 0.02,
     })),
-    pictures: [],
+    pictures: ['inserts'],
     holds: (t, { stdout }) => {
       const [, ratio] = /\| single +\| +[\d,]+ \| +(\S+) \|/.exec(stdout) ?? []
       near(t, Number(ratio), 0.5, 0.05, 'of batched')

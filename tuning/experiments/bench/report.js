@@ -1,9 +1,14 @@
-import { answer, list, method, titled } from '../../../load/report/blocks.js'
+import { answer, drawn, list, method, titled } from '../../../load/report/blocks.js'
 import { count } from '../../../load/report/format.js'
 import { median } from '../../../load/verdict/ranks.js'
-import { TABLES } from './tables.js'
+import { spreadOf } from '../../stats/spread.js'
+import { SATURATION_CONNECTIONS, TABLES } from './tables.js'
 
-/** @import { BenchFindings, Server } from './bench.js' */
+/**
+ * @import { Block } from '../../../load/report/blocks.js'
+ * @import { Dots } from '../../../load/report/picture.js'
+ * @import { BenchFindings, Server } from './bench.js'
+ */
 
 const DIRECT_METHOD =
   'The clients without a service ran on the core of the API, in its place. The CPU of pgbench is without that of opening its connections, which a separate run measured before each trial.'
@@ -16,6 +21,7 @@ export function benchReport({ servers: all, repeats }) {
   const batched = servers.filter(({ name }) => name === 'batched')
   return [
     answer(sentence(servers.some(({ kind }) => kind === 'server') ? servers : direct)),
+    ...insertsPicture(servers),
     ...['closed', 'rates', 'half'].flatMap((name) => tableOf(name, servers)),
     ...tableOf('far', far),
     ...(direct.length > 0 ? tableOf('direct', [...batched, ...direct]) : []),
@@ -27,6 +33,26 @@ export function benchReport({ servers: all, repeats }) {
       ...(direct.length > 0 ? [DIRECT_METHOD] : []),
     ]),
   ]
+}
+
+/** What stores rows, as bars, the fastest first. @param {Server[]} servers @returns {Block[]} */
+function insertsPicture(servers) {
+  const known = servers.flatMap(({ name, kind, values }) => {
+    const value = spreadOf(values.closed['inserts/s'])
+    return kind === 'server' && value ? [{ name, value }] : []
+  })
+  const sorted = known.sort((a, b) => b.value.value - a.value.value)
+  if (sorted.length === 0) return []
+  /** @type {Dots} */
+  const form = {
+    kind: 'dots',
+    x: { title: 'durable inserts per second', unit: 'rate', min: 0 },
+    labels: sorted.map(({ name }) => name),
+    series: [{ name: 'inserts', values: sorted.map(({ value }) => value) }],
+    bars: true,
+  }
+  const about = `Closed loop, ${SATURATION_CONNECTIONS} connections; medians of the blocks, from the least to the most. batched, pipelined, prepared and single are modes of this API.`
+  return [drawn({ name: 'inserts', title: 'Durable inserts per second on one core', about, form })]
 }
 
 /** @param {string} name @param {Server[]} servers */
