@@ -17,7 +17,7 @@ import { openCell } from './open-cell.js'
 const OF_THE_RUN = /^(DATABASE_URL|PG.*|HOST|PORT|ADMIN_HOST|ADMIN_PORT)$/
 
 export const SIDE =
-  'URL of a running service (without user and password), or a file of settings for the local API (one NAME=VALUE per line)'
+  'the URL of a running service (without user and password), or a file of settings for the local API (one NAME=VALUE per line)'
 
 /**
  * One of two targets: a service that already runs, or the local API with the settings of a file, or with its defaults.

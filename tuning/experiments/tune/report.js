@@ -43,7 +43,7 @@ export function matrixReport(findings) {
     ...byLoadBlocks(findings.by_load, findings.reasons),
     heading('Cells'),
     cellsTable(findings),
-    drawn(cellsPicture(findings)),
+    drawn(cellsPicture({ ...findings, responses: responses.filter(({ decides }) => decides) })),
     ...responses.flatMap(responseBlocks),
     ...proofBlocks(findings.searched ?? {}),
     method(methodLines(findings)),

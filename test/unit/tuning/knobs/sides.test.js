@@ -39,7 +39,7 @@ t.test('where things ran is the same whichever side is opened first', async (t) 
 t.test('a command line that makes no sense is refused with one line', async (t) => {
   /** @type {[string[], RegExp][]} */
   const wrong = [
-    [[], /--a: expected the URL of a service that runs, or a file of settings/],
+    [[], /--a: expected the URL of a running service .*, or a file of settings/],
     [['--a', 'http://127.0.0.1:1/'], /--b: expected/],
     [['--a', 'nowhere.env', '--b', 'http://127.0.0.1:1/'], /--a: expected .* got "nowhere.env"/],
   ]
