@@ -77,10 +77,19 @@ async function measure(node, folder, { name, argv: [verb, ...flags], env, sides 
   if (state === 'unusable') rmSync(out, { recursive: true })
   for (const [file, text] of Object.entries(sides)) writeFileSync(path.join(folder, file), text)
   const where = state === 'cut off' ? ['--resume', out] : [...flags, '--out', out]
-  const child = spawn(node, [CLI, verb, ...where], { cwd: folder, env: { ...process.env, ...env }, stdio: 'inherit' })
+  // In a process group of its own: Ctrl-C reaches the run once, through us. A second signal would end it before it is recorded.
+  const child = spawn(node, [CLI, verb, ...where], {
+    cwd: folder,
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'inherit', 'inherit'],
+    detached: true,
+  })
   const end = () => child.kill('SIGINT')
   signal.addEventListener('abort', end, { once: true })
+  // Our own second signal ends us at once, and the run with us.
+  process.once('exit', end)
   await once(child, 'exit')
+  process.off('exit', end)
   signal.removeEventListener('abort', end)
 }
 
