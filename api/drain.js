@@ -11,7 +11,7 @@ const GRACE_MS = 250
 
 /**
  * Stops accepting connections, lets all requests that have arrived finish, and closes the pool, all within `timeoutMs`.
- * @param {{ server: Server, sockets: Set<net.Socket>, app: App, pool: Pool, timeoutMs: number }} parts sockets: the server's
+ * @param {{ server: Server, sockets: Pick<Map<net.Socket, unknown>, 'keys'>, app: App, pool: Pool, timeoutMs: number }} parts sockets: the server's
  * @returns {Promise<{ isComplete: boolean, dropped: number }>} dropped: requests unanswered at the timeout
  */
 export async function drain({ server, sockets, app, pool, timeoutMs }) {
@@ -26,7 +26,7 @@ export async function drain({ server, sockets, app, pool, timeoutMs }) {
   return { isComplete, dropped: app.stats.inFlight }
 }
 
-/** @param {Server} server @param {Set<net.Socket>} sockets @param {Pool} pool */
+/** @param {Server} server @param {Pick<Map<net.Socket, unknown>, 'keys'>} sockets @param {Pool} pool */
 async function finish(server, sockets, pool) {
   // http.Server's close() would cut idle connections at once, and with them requests on their way. net.Server's only stops
   // accepting. A busy client's next answer carries `Connection: close`; idle connections are closed after GRACE_MS.
@@ -34,7 +34,7 @@ async function finish(server, sockets, pool) {
   const closeIdle = () => {
     server.closeIdleConnections()
     // Node does not count a connection as idle if it never received anything.
-    for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy()
+    for (const socket of sockets.keys()) if (socket.bytesRead === 0) socket.destroy()
   }
   // A late timer may run before requests that have already arrived are read; an immediate runs afterwards.
   const idle = setInterval(() => setImmediate(closeIdle), GRACE_MS)

@@ -55,11 +55,18 @@ export function problem(error) {
   return { status, headers, body: JSON.stringify({ type: `urn:redline:problem:${code}`, title, status, code, detail }) }
 }
 
-/** @param {ServerResponse} res @param {Answer} answer */
+/**
+ * Sends an answer as one write of one string. end(body) would hand the socket two pieces, head with body and then an empty one,
+ * which Node joins on a slower path: that costs a tenth of a request that stores nothing.
+ * (Undocumented: lib/_http_outgoing.js, since 0.x; tested on Node 20 and 26.)
+ * @param {ServerResponse & { _send?: (body: string, encoding: BufferEncoding, done: null) => void }} res @param {Answer} answer
+ */
 export function send(res, { status, headers, body }) {
   headers.push('Content-Length', String(Buffer.byteLength(body)))
   res.writeHead(status, headers)
-  res.end(body)
+  if (res._send === undefined || res.req.method === 'HEAD') return res.end(body)
+  res._send(body, 'utf8', null)
+  res.end()
 }
 
 /** A raw problem response, for a connection on which Node could not parse a request. @param {ApiError} error */

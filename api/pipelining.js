@@ -30,6 +30,12 @@ export function lineOf(socket) {
   return socket[LINE]
 }
 
+/** Whether every request on a connection has its answer; false before the first one. @param {any} socket */
+export function isIdle(socket) {
+  const line = socket[LINE]
+  return line !== undefined && line.answered === line.received
+}
+
 /** @param {Line} line @param {IncomingMessage} req */
 export function enter(line, req) {
   line.newest = req

@@ -11,13 +11,14 @@ import { insertModes } from './insert.js'
 import { createAdminServer, createMetrics } from './metrics.js'
 import { passwordStorage } from './passwords.js'
 import { createPool } from './pool.js'
+import { createQuietWatch } from './quiet.js'
 import { createReadiness } from './readiness.js'
 import { createUsers } from './users.js'
 
 /**
  * @import { App } from './app.js'
  * @import { Config } from './config.js'
- * @import { AddressInfo, Socket } from 'node:net'
+ * @import { AddressInfo } from 'node:net'
  * @import { Logger } from 'pino'
  */
 
@@ -84,19 +85,18 @@ function createApiServer(app, config) {
     },
     app.handle,
   )
-  // A connection without traffic for longer than any request may take belongs to a client that does not read.
-  server.timeout = config.requestTimeoutMs + config.poolConnectTimeoutMs + config.statementTimeoutMs
   // By default, Node drops the answer to a client that half-closes after its request, though the row is stored by then.
   // (Undocumented property, in lib/_http_server.js since 0.x.)
   Object.assign(server, { httpAllowHalfOpen: true })
   // At the open-file limit, the kernel still accepts connections, and Node closes them silently.
   const otherFiles = OTHER_FILES + config.poolMax + config.pipelineConnections
   server.maxConnections = Math.max(1, Math.min(config.maxConnections, openFiles() - otherFiles))
-  const sockets = /** @type {Set<Socket>} */ (new Set())
-  server.on('connection', (socket) => {
-    sockets.add(socket)
-    socket.on('close', () => sockets.delete(socket))
+  const { sockets, add } = createQuietWatch({
+    idle_ms: config.keepAliveTimeoutMs,
+    // A request in flight is quiet no longer than this, unless its client does not read.
+    stuck_ms: config.requestTimeoutMs + config.poolConnectTimeoutMs + config.statementTimeoutMs,
   })
+  server.on('connection', add)
   server.on('checkExpectation', app.refuseExpectation)
   server.on('clientError', app.clientError)
   return { server, sockets }

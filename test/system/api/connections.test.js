@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import t from 'tap'
 import { metric, newUser, post, startApi, untilMetric } from '../../support/api.js'
 import { rows } from '../../support/database.js'
@@ -143,6 +144,44 @@ t.test('a connection that is idle behind its answer is closed', async (t) => {
   t.strictSame(await answers(socket, 1), [200])
   await ended(socket)
   t.strictSame(await answers(socket, 2), [200], 'without another answer')
+  socket.destroy()
+})
+
+t.test('a connection that has been used for longer than its timeout stays open between requests', async (t) => {
+  const socket = await connect(impatient.url)
+  const start_ms = performance.now()
+  for (let sent = 1; performance.now() - start_ms < 1500; sent++) {
+    socket.write('GET /user/1 HTTP/1.1\r\nHost: x\r\n\r\n')
+    t.equal((await answers(socket, sent)).length, sent)
+    await setTimeout(250)
+  }
+  socket.destroy()
+})
+
+t.test('a client that does not read its answers is cut off', async (t) => {
+  const deaf = await startApi(t, database.url, {
+    ...{ REQUEST_TIMEOUT_MS: '500', POOL_CONNECT_TIMEOUT_MS: '250', STATEMENT_TIMEOUT_MS: '250' },
+  })
+  const socket = await connect(deaf.url)
+  socket.pause()
+  const description = 'GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n'
+  socket.write(description.repeat(5000))
+  await untilMetric(deaf, 'redline_connections', 1)
+  await untilMetric(deaf, 'redline_connections', 0)
+  socket.destroy()
+})
+
+t.test('HEAD is answered without a body, and the next request in full', async (t) => {
+  const socket = await connect(api.url)
+  socket.write('HEAD /openapi.json HTTP/1.1\r\nHost: x\r\n\r\nGET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n')
+  t.strictSame(await answers(socket, 2), [200, 200])
+  const lengths = socket.text().match(/(?<=content-length: )\d+/gi) ?? []
+  await until('all of the body', () => Buffer.byteLength(socket.text().split('\r\n\r\n')[2]) >= Number(lengths[1]))
+  const [, ofHead, body] = socket.text().split('\r\n\r\n')
+  t.match(ofHead, /^HTTP\/1\.1 200 /, 'no body between the two heads')
+  t.equal(lengths[0], lengths[1])
+  t.equal(Buffer.byteLength(body), Number(lengths[1]))
+  t.ok(JSON.parse(body).openapi)
   socket.destroy()
 })
 
