@@ -1,4 +1,5 @@
-import { durationFlag, numberFlag, seedFlag, someOf } from '../../../load/command/flags.js'
+import { durationFlag, numberFlag, oneOf, seedFlag, someOf } from '../../../load/command/flags.js'
+import { DRIVERS } from '../../../load/generators/drivers/index.js'
 import { localPlan } from '../../../load/run/plan.js'
 import { matrixVisits, nextTrial, trialsAt } from '../../stats/matrix.js'
 import { generatorShare, isFullShare } from '../../stats/sound.js'
@@ -15,7 +16,7 @@ import { CROWD_LOW_RATE_RPS, LOW_RATE_RPS, TABLES } from './tables.js'
  */
 
 /** @type {Record<string, any>} */
-const DEFAULTS = { repeats: 5, duration: 3000, seed: 1 }
+const DEFAULTS = { repeats: 5, duration: 3000, seed: 1, driver: 'autocannon' }
 const QUICK = { repeats: 1, duration: 1000 }
 const TIMEOUT_S = 10
 const NAMES = CONTENDERS.map(({ name }) => name)
@@ -41,6 +42,11 @@ export const bench = {
       100,
     ),
     duration: durationFlag(`duration of each trial (default ${DEFAULTS.duration / 1000}s)`),
+    driver: {
+      value: 'NAME',
+      about: `of the closed loops: autocannon (default), or wrk, which costs half as much (apt-get install wrk)`,
+      ...oneOf(['autocannon', 'wrk']),
+    },
     quick: { value: '', about: 'one block of trials of 1s: about two minutes' },
     only: { value: 'A,B,C', about: `some of ${NAMES.join(', ')}`, ...someOf(NAMES) },
     seed: seedFlag(`seed of the order and the users (default ${DEFAULTS.seed})`),
@@ -50,9 +56,11 @@ export const bench = {
   npm run bench -- --only no-op,batched,fastify --blocks 2 --duration 1s`,
   plan(flags) {
     const usual = { ...DEFAULTS, ...(flags.quick && QUICK) }
-    const { duration: duration_ms, seed, only = NAMES, repeats, blocks = repeats } = { ...usual, ...flags }
+    const { duration: duration_ms, seed, only = NAMES, driver, repeats, blocks = repeats } = { ...usual, ...flags }
+    DRIVERS[driver].check?.({ url: 'http://127.0.0.1', method: 'POST' })
     const contenders = NAMES.filter((name) => only.includes(name))
-    return { ...localPlan({ seed, duration_s: duration_ms / 1000, timeout_s: TIMEOUT_S }), repeats: blocks, contenders }
+    const plan = localPlan({ seed, duration_s: duration_ms / 1000, timeout_s: TIMEOUT_S })
+    return { ...plan, closed_driver: driver, repeats: blocks, contenders }
   },
   design,
   open: (cell, place) => openContender(contenderOf(cell?.contender), place),
@@ -60,17 +68,17 @@ export const bench = {
   report: benchReport,
 }
 
-/** @typedef {Plan & { repeats: number, contenders: string[] }} BenchPlan */
+/** @typedef {Plan & { closed_driver?: string, repeats: number, contenders: string[] }} BenchPlan closed_driver: of the closed loops; older runs: autocannon */
 
 /** @param {BenchPlan} plan @param {TrialRecord[]} records @param {any[]} notApplied */
-export function design({ repeats, contenders, mix, duration_s }, records, notApplied) {
+export function design({ closed_driver = DEFAULTS.driver, repeats, contenders, mix, duration_s }, records, notApplied) {
   const units = contenders.map((contender) => ({ cell: { contender } }))
   const visits = matrixVisits({ units, blocks: repeats, seed: mix.seed })
   const visit_s = KINDS.length * (1 + WARMUP_SHARE) * duration_s
   /** @type {Matrix['loadOf']} */
   const loadOf = ({ cell }, kind, own) => {
     const contender = contenderOf(cell.contender)
-    if (kind === 'saturation') return closedLoop(contender, duration_s)
+    if (kind === 'saturation') return closedLoop(contender, closed_driver, duration_s)
     const rate_rps = rateOf(contender, String(kind), own('saturation').at(-1)?.traffic.goodput_rps ?? 0)
     if (!rate_rps) return null
     const warmup_s = WARMUP_SHARE * duration_s
@@ -79,12 +87,12 @@ export function design({ repeats, contenders, mix, duration_s }, records, notApp
   return nextTrial({ visits, kinds: KINDS, visit_s, tries: TRIES, loadOf }, records, notApplied)
 }
 
-/** @param {Contender} contender @param {number} length_s @returns {StepLoad} */
-function closedLoop({ name, kind, connections }, length_s) {
+/** @param {Contender} contender @param {string} closed_driver @param {number} length_s @returns {StepLoad} */
+function closedLoop({ name, kind, connections }, closed_driver, length_s) {
   const isDirect = kind === 'direct'
   // pgbench takes whole seconds.
   const duration_s = isDirect ? Math.ceil(length_s) : length_s
-  const driver = isDirect ? name : 'autocannon'
+  const driver = isDirect ? name : closed_driver
   return { driver, loop: 'closed', rate_rps: null, connections, warmup_s: duration_s, duration_s }
 }
 
@@ -102,7 +110,7 @@ function rateOf(contender, kind, took_rps) {
  * @typedef {ReturnType<typeof analyse>} BenchFindings
  * @typedef {BenchFindings['servers'][number]} Server
  */
-export function analyse({ repeats, contenders }, records, { not_applied = [] }) {
+export function analyse({ closed_driver = DEFAULTS.driver, repeats, contenders }, records, { not_applied = [] }) {
   const trialsOf = (/** @type {string} */ contender, where = {}) => {
     return trialsAt(records, where).filter(({ cell }) => cell?.contender === contender)
   }
@@ -117,6 +125,7 @@ export function analyse({ repeats, contenders }, records, { not_applied = [] }) 
   return {
     problem: missing > 0 || wanted === 0 ? `${missing} of ${wanted} closed loops had no valid trial` : null,
     repeats,
+    closed_driver,
     servers: CONTENDERS.filter(({ name }) => trialsOf(name).length > 0).map(({ name, kind, about }) => ({
       ...{ name, kind, about },
       is_generator_full: trialsOf(name, { kind: 'saturation' }).some((record) => isFullShare(generatorShare(record))),

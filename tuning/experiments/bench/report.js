@@ -14,7 +14,7 @@ const DIRECT_METHOD =
   'The clients without a service ran on the core of the API, in its place. The CPU of pgbench is without that of opening its connections, which a separate run measured before each trial.'
 
 /** @param {BenchFindings} findings */
-export function benchReport({ servers: all, repeats }) {
+export function benchReport({ servers: all, repeats, closed_driver }) {
   const direct = all.filter(({ kind }) => kind === 'direct')
   const far = all.filter(({ kind }) => kind === 'far')
   const servers = all.filter(({ kind }) => kind === 'server' || kind === 'floor')
@@ -28,6 +28,7 @@ export function benchReport({ servers: all, repeats }) {
     list(all.map(({ name, about }) => `${name}: ${about}`)),
     method([
       `${repeats} blocks, each with every server once, in an order of its own; each server is a process of its own.`,
+      `Closed loops by ${closed_driver}, open loops by paced, both on the other core.`,
       'Figures are medians over the blocks with [least–most]; ratios are taken within a block.',
       '≥: the generator was the limit, the server takes more.',
       ...(direct.length > 0 ? [DIRECT_METHOD] : []),

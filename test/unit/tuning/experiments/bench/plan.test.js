@@ -1,5 +1,5 @@
 import t from 'tap'
-import { bench } from '../../../../../tuning/experiments/bench/bench.js'
+import { bench, design } from '../../../../../tuning/experiments/bench/bench.js'
 import { refuses } from '../../../../support/refusals.js'
 
 t.test('a command line that makes no sense is refused with one line', async (t) => {
@@ -7,4 +7,12 @@ t.test('a command line that makes no sense is refused with one line', async (t) 
     [['--only', 'nobody'], /--only: expected some of no-op,json,.* got "nobody"/],
     [['--blocks', '0'], /--blocks: expected a whole number from 1/],
   ])
+})
+
+t.test('closed loops are sent by the driver of the plan, and by autocannon in runs that do not name one', async (t) => {
+  const plan = { mix: { seed: 1 }, repeats: 1, duration_s: 3, contenders: ['batched'] }
+  const driverOf = (/** @type {object} */ more) =>
+    design(/** @type {any} */ ({ ...plan, ...more }), [], [])?.load.driver
+  t.equal(driverOf({ closed_driver: 'wrk' }), 'wrk')
+  t.equal(driverOf({}), 'autocannon')
 })
