@@ -9,6 +9,7 @@ import { generators } from './experiments/generators/generators.js'
 import { overload } from './experiments/overload/overload.js'
 import { playbook } from './experiments/playbook/playbook.js'
 import { ramp } from './experiments/ramp/ramp.js'
+import { secondOpinion } from './experiments/second-opinion/second-opinion.js'
 import { simulate } from './experiments/simulate/simulate.js'
 import { soak } from './experiments/soak/soak.js'
 import { tune } from './experiments/tune/tune.js'
@@ -27,6 +28,7 @@ export const VERBS = {
   overload,
   playbook,
   ramp,
+  'second-opinion': secondOpinion,
   simulate,
   soak,
   tune,

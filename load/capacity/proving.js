@@ -1,5 +1,6 @@
 import { connectionsFor } from '../generators/connections.js'
 import { isSameCell, wholePercent } from '../report/format.js'
+import { changeText } from '../report/proof.js'
 import { ADDED_RTT } from '../system/between.js'
 import { randomAt } from '../system/random.js'
 import { LEAD_S } from '../verdict/dose/dosing.js'
@@ -193,15 +194,16 @@ export function proven(limit, records) {
 function coresText(records) {
   const cores = ledgerOf(records[0]).filter(({ resource }) => resource.startsWith('core '))
   const texts = cores.map(({ resource, utilization }) => `${resource} ${wholePercent(utilization)} of the time`)
-  return texts.length > 0 ? [`busy were ${texts.join(' and ')}`] : []
+  return texts.length > 0 ? [`busy: ${texts.join(' and ')}`] : []
 }
 
 /** What each suspect contributes to the sum of the elasticities. @param {Elasticity[]} suspects */
 function sharesOf(suspects) {
   const sum = suspects.reduce((total, { elasticity }) => total + elasticity, 0)
-  return suspects.map(({ suspect, elasticity }) => {
+  return suspects.map((one) => {
+    const { elasticity } = one
     const share = wholePercent(elasticity / sum)
-    return `${suspect} has an elasticity of ${elasticity}${suspects.length > 1 ? `, ${share} of the sum of those that move the throughput` : ''}`
+    return `${changeText(one)} of the throughput (elasticity ${elasticity})${suspects.length > 1 ? `, ${share} of the sum of those that move the throughput` : ''}`
   })
 }
 

@@ -14,7 +14,9 @@ const COMMIT = 'postgres-commit'
 
 /** What each dose cost; null: nothing was dosed. @param {Proof} proof @param {string} [name] of the proof, where there are several */
 export function proofText({ elasticities = [] }, name = 'Proof') {
-  return elasticities.length === 0 ? null : `${name}, in throughput: ${elasticities.map(changeText).join('; ')}.`
+  return elasticities.length === 0
+    ? null
+    : `${name}, in throughput [95 % interval]: ${elasticities.map(changeText).join('; ')}.`
 }
 
 /** slowing Postgres by 10 % costs 11 % [9–12] @param {Elasticity} elasticity */
@@ -30,7 +32,8 @@ export function effectText({ elasticity, low, high, factor }) {
   const percentOf = (/** @type {number} */ value) => {
     return Math.round((factor ? factor ** value - 1 : 1 - (1 - DOSE) ** value) * 100)
   }
-  const interval = low === null || high === null ? '' : ` [${percentOf(low)}–${percentOf(high)}]`
+  const to = low !== null && low < 0 ? ' to ' : '–'
+  const interval = low === null || high === null ? '' : ` [${percentOf(low)}${to}${percentOf(high)}]`
   return `${percentOf(elasticity)} %${interval}`
 }
 
@@ -64,7 +67,7 @@ export function proofPicture({ elasticities = [] }, of) {
   return {
     name: of ? `elasticities-${of.toLowerCase()}` : 'elasticities',
     title: `What moves the throughput${of ? ` of ${of}` : ''}`,
-    about: `Elasticity of the throughput with respect to each suspect's speed: about 1 for the bottleneck, about 0 for a resource with time to spare. ${pairs} pairs of neighbouring slices, one of each pair slowed; 95 % intervals by ranks.`,
+    about: `Elasticity of the throughput with respect to each suspect's speed: about 1 for the bottleneck, about 0 for a resource with time to spare. Each of ${pairs} pairs compares a slice of the load, in which the suspect was slowed, with the slice next to it; 95 % intervals by ranks.`,
     form: {
       kind: 'dots',
       x: { title: 'elasticity', unit: 'number', min: Math.floor(2 * least) / 2 },

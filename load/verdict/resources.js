@@ -25,7 +25,7 @@ export const RESOURCES = {
     'requests give up while they wait for a database connection',
     'raise POOL_CONNECT_TIMEOUT_MS or POOL_MAX',
   ],
-  'postgres-cpu': ["Postgres' CPU cores are saturated", 'give Postgres a core of its own, or do less work per row'],
+  'postgres-cpu': ["Postgres' CPU is saturated", 'give Postgres a core of its own, or do less work per row'],
   'postgres-quota': [
     "Postgres' control group has used up its CPU quota",
     'raise the quota (cpu.max, `docker run --cpus`, the CPU limit in Kubernetes), or do less work per row',

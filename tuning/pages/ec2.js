@@ -27,9 +27,11 @@ export function pricesBlocks() {
   const { hours } = exercise
   const [machines, credits] = [sum(exercise.items), sum(exercise.credits)]
   return [
-    table(['', 'USD', '`up` starts', 'USD an hour', 'source'], rows, { align: ['l', 'r', 'r', 'r', 'l'] }),
+    table(['item', 'list price, USD', 'used by `up`', 'USD per hour', 'source'], rows, {
+      align: ['l', 'r', 'r', 'r', 'l'],
+    }),
     paragraph(
-      `**${decimal(machines, 2)} USD an hour**, ${decimal(machines * hours, 2)} USD for the ${hours} hours that all of this page takes, and at most ${decimal(credits * hours, 2)} USD of CPU credits if both T machines were busy throughout.`,
+      `**${decimal(machines, 2)} USD per hour**, or ${decimal(machines * hours, 2)} USD for the ${hours} hours that everything on this page takes. CPU credits add at most ${decimal(credits * hours, 2)} USD, if \`t2.micro\` and \`db.t3.micro\` are busy throughout.`,
     ),
     paragraph(
       `Prices of ${list.region}, looked up on ${list.looked_up}. Copies are public tables that quote AWS's list. None was read on AWS's own pages, which have today's: ${list.pages.map((/** @type {string} */ url) => `<${url}>`).join(', ')}.`,

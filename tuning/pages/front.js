@@ -18,9 +18,9 @@ import { evidence } from './evidence/evidence.js'
 export function answerBlocks() {
   const [batched, single] = ['sweep-batched', 'sweep-single'].map(evidence)
   const sentence = [
-    `**Here one core takes ${ratesText(batched.run.capacity).replace('/s', '')} durable requests per second with ${sloText(batched.run.slo)}. The bottleneck: ${isText(batched)}.**`,
-    `A request costs ${costText(batched)} of its CPU.`,
-    `With a statement per request the same API takes ${ratesText(single.run.capacity)}. There the bottleneck is another: ${isText(single)}.`,
+    `**Here one core sustains at least ${count(batched.run.capacity.low_rps)} durable requests per second with ${sloText(batched.run.slo)}; its capacity lies between ${ratesText(batched.run.capacity).replace(' to ', ' and ')}. The bottleneck: ${isText(batched)}.**`,
+    `A request costs the API ${costText(batched)} of CPU.`,
+    `With one statement per request, the same API sustains ${ratesText(single.run.capacity)}, and the bottleneck is a different one: ${isText(single)}.`,
   ].join(' ')
   const head = ['', '`batched`, the default: requests share a statement', '`single`: a statement per request']
   const all = Object.entries(ROWS).map(([name, of]) => [name, of(batched), of(single)])
@@ -51,7 +51,7 @@ function benchPicture() {
   return [
     paragraph(`![${title}: ${about}](tuning/evidence/${folder}/${name}.svg)`),
     paragraph(
-      `Redline ${run.versions.redline_commit}, ${run.finished_at?.slice(0, 10)}: [all of it](tuning/README.md#what-an-insert-costs).`,
+      `This is another run than the one above, with fewer connections, so compare its bars with each other: ${run.finished_at?.slice(0, 10)}, Redline ${run.versions.redline_commit} ([all figures](tuning/README.md#what-an-insert-costs)).`,
     ),
   ]
 }
@@ -59,13 +59,13 @@ function benchPicture() {
 /** @type {Record<string, (sweep: Evidence) => string>} */
 const ROWS = {
   'durable requests': ({ run }) => ratesText(run.capacity),
-  'p99 at the lower of these rates': p99AtLower,
-  'CPU of the API for each': costText,
+  'p99 near the lower of these rates': p99AtLower,
+  'API CPU per request': costText,
   'the bottleneck': (sweep) => `\`${sweep.run.limit.resource}\`: ${isText(sweep)}`,
   evidence: ({ run }) => run.limit.evidence[0],
   'runner-up': ({ run }) => `\`${run.limit.runner_up}\``,
   'what to change next': ({ run }) => RESOURCES[run.limit.resource][1],
-  'how sure': ({ run: { capacity } }) => `${capacity.trials} trials, confidence ${capacity.confidence.toFixed(2)} of 1`,
+  'how sure': ({ run: { capacity } }) => `${capacity.trials} trials, confidence ${capacity.confidence.toFixed(2)}`,
   'every trial': ({ folder }) => `[report](tuning/evidence/${folder}/report.md)`,
 }
 
@@ -87,5 +87,5 @@ function p99AtLower({ run, records }) {
   const rate_rps = Math.max(...passed.map(({ load }) => Number(load.rate_rps)))
   const own = passed.filter(({ load }) => load.rate_rps === rate_rps)
   const p99 = milliseconds(median(own.map(({ traffic }) => Number(traffic.latency_ms?.p99))))
-  return rate_rps === run.capacity.low_rps ? p99 : `${p99} at ${count(rate_rps)}/s`
+  return `${p99} at ${count(rate_rps)}/s`
 }

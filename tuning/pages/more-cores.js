@@ -17,7 +17,7 @@ export function arithmeticBlocks(sweeps) {
   const [{ settings, probes }] = sweeps[0].records
   const [max, POOL_MAX] = [Number(probes.postgres.connections_max), settings.POOL_MAX]
   const most = Math.floor((max - RESERVED) / Number(POOL_MAX))
-  const fits = `Of this Postgres' ${max} connections ${RESERVED} are kept for its superuser: ${most} pools of ${POOL_MAX} fit. PgBouncer has room for more; a smaller POOL_MAX is enough where requests share statements and Postgres is near (BATCH_SLOTS).`
+  const fits = `This Postgres allows ${max} connections and reserves ${RESERVED} for superusers, so ${most} pools of ${POOL_MAX} fit. For more processes, use PgBouncer, or a smaller POOL_MAX: where requests share statements and the database is nearby, BATCH_SLOTS connections are usually enough.`
   return [...sweeps.flatMap(arithmetic), paragraph(fits)]
 }
 
@@ -37,6 +37,6 @@ function arithmetic({ run: { capacity }, records }) {
     count(times * Number(POOL_MAX)),
   ])
   const used = ['API', 'Postgres', 'generators'].map((who) => `cores busy with ${who}`)
-  const about = `Arithmetic, not a measurement: what one process took with INSERT_MODE=${INSERT_MODE}, ${count(rate_rps)}/s, times a number.`
+  const about = `Calculated, not measured: what one process sustained with INSERT_MODE=${INSERT_MODE}, ${count(rate_rps)}/s, times the number of processes. The CPU is that of the trial at this rate.`
   return [paragraph(about), table(['rows', 'API processes', ...used, 'connections to Postgres, at most'], rows)]
 }

@@ -67,7 +67,9 @@ export function classBlocks(students) {
   return [
     answer(`Students: ${students.length}. Rates of different machines are not compared; guesses and outcomes are.`),
     table(['student', 'machine', 'capacity (sweep)', ...begun.map(({ id }) => id)], rows),
-    paragraph('For each exercise: + or - for the guess, + or - for the second guess, and the number of tries.'),
+    paragraph(
+      'For each exercise: + or - for the prediction, + or - for the expectation of the second run, and the number of tries.',
+    ),
     table(['exercise', 'guessed right', 'guesses'], guesses),
   ]
 }

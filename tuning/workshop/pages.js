@@ -13,14 +13,14 @@ export function exercisePage({ number, title, minutes, needs, symptoms, predict,
   const parts = [
     `# ${number}. ${title}`,
     `\`npm run workshop -- --exercise ${number}\`, about ${minutes} minutes. \`npm run docs\` writes this page from the exercise; "…" stands for a figure that you will measure.`,
-    ...(needs ? [`**You need**: ${needs}`] : []),
+    ...(needs ? [`**Before this**: ${needs}`] : []),
     '## Symptoms',
     ...symptoms,
     '## Predict',
     ...questionParts(predict),
     'Write your guess down before you measure: ______________',
     '## Measure, and read the evidence',
-    'Which figure surprised you? Which resource was saturated, and which was idle?',
+    'The program now puts load on the service and prints a table. Which figure surprised you? Which resource was saturated, and which was\nidle?',
     '## Turn a knob',
     ...questionParts(turn),
     ...(expect ? questionParts(expect) : []),
@@ -36,7 +36,7 @@ export function exercisesTable() {
   const rows = EXERCISES.map(({ number, name, title, minutes, lesson }) => {
     return [`[${number}. ${title}](pages/${name}.md)`, `${minutes} min`, lesson]
   })
-  return table(['exercise', 'takes', 'what it is for'], rows)
+  return table(['exercise', 'takes', 'lesson'], rows)
 }
 
 /** @param {Question} question */

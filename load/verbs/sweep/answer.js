@@ -94,7 +94,7 @@ function speedText({ records }) {
   const left = speed.others.length
   const without =
     left > 0
-      ? ` The capacity is that at the usual speed: ${left} ${left === 1 ? 'trial' : 'trials'} at another did not count.`
+      ? ` ${left} ${left === 1 ? 'trial' : 'trials'} did not count, since the core had another speed before.`
       : ''
   return `Speed of the service's core: a fixed piece of work took ${middle} ms before the trials, ${least} to ${most} ms.${without}`
 }
@@ -114,7 +114,7 @@ function sharedCoreText({ capacity, records }) {
     .flatMap(({ utilization, generator_share }) => (utilization >= SHARED_FULL ? generator_share : []))
   if (shares.length === 0 || median(shares) <= GENERATOR_SHARE) return null
   const most = wholePercent(1 / (1 - median(shares)) - 1)
-  return `The generator took ${wholePercent(median(shares))} of the core that Postgres runs on, and the core was full: if Postgres is the limit, the capacity is up to ${most} higher where the generator has a core of its own.`
+  return `The generator took ${wholePercent(median(shares))} of the core that it shares with Postgres, and that core was at least ${wholePercent(SHARED_FULL)} busy: a service whose limit is Postgres can sustain up to ${most} more if the generator has a core of its own.`
 }
 
 /**
@@ -171,7 +171,7 @@ function unseenText({ url, start, pids = [], metrics_url, postgres_url }) {
 
 /** @type {Record<string, string>} */
 const CONFIRMED = {
-  true: 'Confirmed: when it was changed, the throughput changed with it.',
+  true: 'Confirmed: changing it changed the throughput.',
   false: 'Not confirmed: what was relaxed did not let more through.',
   undecided: 'Not confirmed: the proof could not tell it from the other suspects.',
   null: 'Not confirmed: not relaxed, or not ours to relax.',

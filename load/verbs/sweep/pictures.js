@@ -54,11 +54,11 @@ function capacityPicture({ capacity }, all, open, marks) {
   const line = /** @type {[number, number][]} */ ([0, most_rps].map((rate_rps) => [rate_rps, rate_rps]))
   const knee_rps = kneeOf(open)
   const about = capacity ? `The capacity is ${ratesText(capacity)}. ` : ''
-  const kneeText = knee_rps === null ? '' : ' Beyond the knee less than 95 % of what was offered got through.'
+  const kneeText = knee_rps === null ? '' : ' Beyond the knee, less than 95 % of it did.'
   return xyPicture(
     'capacity',
     'Achieved against offered',
-    `${about}On the line, everything that was offered succeeded.${kneeText}`,
+    `${about}On the diagonal, all that was offered succeeded.${kneeText}`,
     {
       x: roomFor('offered per second', [0, most_rps]),
       y: { title: 'successes per second', unit: 'rate' },

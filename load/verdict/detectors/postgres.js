@@ -80,7 +80,7 @@ export function postgresCpu(trial, slo) {
   const statements = cpu_core_ratio >= COMPUTING_CORE_RATIO ? computing(trial, slo) : NOTHING
   return finding(
     Math.max(reach, statements.reach),
-    `Postgres used ${wholePercent(cpu_core_ratio)} of a core; core ${cores}, on which it runs, was ${wholePercent(full)} full (the generator used ${wholePercent(probes.generator.cpu_core_ratio ?? 0)})`,
+    `Postgres used ${wholePercent(cpu_core_ratio)} of a core; core ${cores}, on which it runs, was ${wholePercent(full)} busy (the generator used ${wholePercent(probes.generator.cpu_core_ratio ?? 0)})`,
     ...(statements.reach >= 1 ? statements.evidence : []),
   )
 }

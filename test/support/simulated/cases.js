@@ -8,6 +8,7 @@ import { gate } from '../../../tuning/experiments/gate/gate.js'
 import { overload } from '../../../tuning/experiments/overload/overload.js'
 import { playbook } from '../../../tuning/experiments/playbook/playbook.js'
 import { ramp } from '../../../tuning/experiments/ramp/ramp.js'
+import { secondOpinion } from '../../../tuning/experiments/second-opinion/second-opinion.js'
 import { soak } from '../../../tuning/experiments/soak/soak.js'
 import { tune } from '../../../tuning/experiments/tune/tune.js'
 import { createEndpoints } from './endpoints.js'
@@ -193,6 +194,23 @@ const CASES = [
       for (const [i, capacity_rps] of [2000, 4000].entries()) {
         within(t, capacity_rps, series[i].rps, series[i].key)
         near(t, series[i].workers / (capacity_rps * 0.03), 1, 0.05, `workers of ${series[i].key}`)
+      }
+    },
+  },
+  {
+    name: 'second-opinion: the midpoint of a sweep is what a closed loop gets through',
+    verb: secondOpinion,
+    argv: ['--blocks', '2', '--driver', 'autocannon'],
+    serve: createService({ capacity_rps: 4000, noise: 0.02 }),
+    pictures: [],
+    holds: (t, { run, records }) => {
+      t.strictSame(
+        records.filter(({ at }) => at.phase === 'reference').map(({ at }) => at.block),
+        [1, 2, 3],
+      )
+      for (const { ratio, capacity } of run.pairs) {
+        near(t, ratio, 1, 0.1, 'midpoint / wrk')
+        within(t, 4000, { low: capacity.low_rps, high: capacity.high_rps }, 'the capacity')
       }
     },
   },

@@ -3,7 +3,7 @@ import { VERBS } from '../../../tuning/verbs.js'
 import { casesOf } from '../../support/simulated/cases.js'
 import { checkCase } from '../../support/simulated/check.js'
 
-const { bench, faults, overload, playbook, ramp, soak } = VERBS
+const { bench, faults, overload, playbook, ramp, 'second-opinion': secondOpinion, soak } = VERBS
 
 t.test('every verb that runs trials has a case', async (t) => {
   const { workshop, ...others } = VERBS
@@ -12,6 +12,6 @@ t.test('every verb that runs trials has a case', async (t) => {
   for (const [name, verb] of withTrials) t.ok(casesOf([verb]).length > 0, name)
 })
 
-for (const one of casesOf([bench, faults, overload, playbook, ramp, soak])) {
+for (const one of casesOf([bench, faults, overload, playbook, ramp, secondOpinion, soak])) {
   t.test(one.name, (t) => checkCase(t, one))
 }

@@ -61,7 +61,9 @@ export function budgetBlocks({ plan, budgets }, name) {
   return [
     paragraph(`**${title}**, ${consumer}${rate}, us:`),
     table(['stage', 'cost', 'of the whole', 'removed alone', ''], rows, { name: `budget-${name}` }),
-    paragraph(`Removed together, the stages save ${intervalText(gap)} us more than the sum of what each saves alone.`),
+    paragraph(
+      `What all stages save when removed together, less the sum of what each saves alone: ${intervalText(gap)} us.`,
+    ),
   ]
 }
 

@@ -156,8 +156,12 @@ export function processBlocks({ processes }) {
     (to_one && (is_limited ? GENERATOR_LIMIT : ratioText(to_one))) ?? '1',
   ])
   const about =
-    '**What one more core brings**: the API in several processes, closed loop. Postgres, HAProxy and the generator run on the remaining cores; where there are none to spare, a further process takes its core from them.'
-  return titled(about, ['API processes', 'on cores no.', 'durable rows', 'p50', 'by one behind HAProxy'], rows)
+    '**What one more API process brings**, closed loop. Postgres, HAProxy and the generator run on the remaining cores; where there are none to spare, a further process shares its core with them.'
+  return titled(
+    about,
+    ['API processes', 'cores (numbers)', 'durable rows', 'p50', 'relative to one behind HAProxy'],
+    rows,
+  )
 }
 
 /** What the simulation gained, and what was published. @param {Simulation | null} simulation */

@@ -19,7 +19,8 @@ import { cellsOf, REFERENCE } from './steps.js'
 export function answerSentences(strategies, crowded, simulation) {
   const [uneven, dense] = [strategies, crowded].map((figures) => figureOf('adaptive', figures)?.to_reference)
   const sentences = [
-    uneven && `Adaptive by round robin, measured over uneven endpoints: ${ratiosText(uneven)}. ${shapeText(uneven)}`,
+    uneven &&
+      `Adaptive divided by round robin, measured over uneven endpoints: ${ratiosText(uneven)}. ${shapeText(uneven)}`,
     dense && `With more requests in flight: ${ratiosText(dense)}.${herdText(crowded, dense)}`,
     simulation && simulatedSentence(simulation),
   ]
@@ -70,7 +71,7 @@ function simulatedSentence({ few, worlds }) {
     })
     return `With ${workers} in flight, all four percentiles are lower over ${lower}, and not over ${others}.`
   })
-  const chance = `Of ${few.draws} round robins of ${few.samples} samples, drawn from the published quantiles, ${tenthPercent(few.all_lower_ratio)} look slower than they are at all four, and ${tenthPercent(few.as_published_ratio)} by as much as was published.`
+  const chance = `Chance alone: of ${few.draws} draws of ${few.samples} samples from the published quantiles of round robin, ${tenthPercent(few.all_lower_ratio)} are slower than these quantiles at all four percentiles, and ${tenthPercent(few.as_published_ratio)} by as much as was published.`
   return `The published shape, simulated: ${found.join(' ')} ${chance}`
 }
 

@@ -25,8 +25,12 @@ const NAMES = CONTENDERS.map(({ name }) => name)
 const KINDS = ['saturation', 'low', 'half']
 const OPEN_CONNECTIONS = 64
 
-/** Share of an open loop's length. A closed loop, the first load of a process, takes all of its own: V8 has compiled nothing yet. */
+/**
+ * Warm-ups, in lengths of the trial. The closed loop is the first load of a process, and V8 optimizes for about five seconds of full
+ * load: in the first one a request costs two to three times the CPU of the sixth.
+ */
 const WARMUP_SHARE = 0.25
+const FIRST_WARMUP_SHARE = 2
 
 /** A bench has few trials, and its ratios need all of them. */
 const TRIES = 3
@@ -51,7 +55,7 @@ export const bench = {
     only: { value: 'A,B,C', about: `some of ${NAMES.join(', ')}`, ...someOf(NAMES) },
     seed: seedFlag(`seed of the order and the users (default ${DEFAULTS.seed})`),
   },
-  examples: `  npm run bench                     about 18 minutes
+  examples: `  npm run bench                     about 23 minutes
   npm run bench -- --quick
   npm run bench -- --only no-op,batched,fastify --blocks 2 --duration 1s`,
   plan(flags) {
@@ -74,7 +78,7 @@ export const bench = {
 export function design({ closed_driver = DEFAULTS.driver, repeats, contenders, mix, duration_s }, records, notApplied) {
   const units = contenders.map((contender) => ({ cell: { contender } }))
   const visits = matrixVisits({ units, blocks: repeats, seed: mix.seed })
-  const visit_s = KINDS.length * (1 + WARMUP_SHARE) * duration_s
+  const visit_s = (FIRST_WARMUP_SHARE + 1 + (KINDS.length - 1) * (1 + WARMUP_SHARE)) * duration_s
   /** @type {Matrix['loadOf']} */
   const loadOf = ({ cell }, kind, own) => {
     const contender = contenderOf(cell.contender)
@@ -93,7 +97,8 @@ function closedLoop({ name, kind, connections }, closed_driver, length_s) {
   // pgbench takes whole seconds.
   const duration_s = isDirect ? Math.ceil(length_s) : length_s
   const driver = isDirect ? name : closed_driver
-  return { driver, loop: 'closed', rate_rps: null, connections, warmup_s: duration_s, duration_s }
+  const warmup_s = FIRST_WARMUP_SHARE * duration_s
+  return { driver, loop: 'closed', rate_rps: null, connections, warmup_s, duration_s }
 }
 
 /** The rate of an open loop; null: none for this contender. @param {Contender} contender @param {string} kind @param {number} took_rps by the closed loop of the same visit */

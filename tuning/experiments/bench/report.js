@@ -52,7 +52,7 @@ function insertsPicture(servers) {
     series: [{ name: 'inserts', values: sorted.map(({ value }) => value) }],
     bars: true,
   }
-  const about = `Closed loop, ${SATURATION_CONNECTIONS} connections; medians of the blocks, from the least to the most. batched, pipelined, prepared and single are modes of this API.`
+  const about = `Closed loop, ${SATURATION_CONNECTIONS} connections. Bars are medians over the blocks, whiskers the lowest and the highest block. batched, pipelined, prepared and single are modes of this API; the others are the same service as others write it.`
   return [drawn({ name: 'inserts', title: 'Durable inserts per second on one core', about, form })]
 }
 

@@ -149,7 +149,7 @@ const CHAPTERS = {
   },
   'code-0': {
     'generators-defaults-collapse': {
-      sentence: "vegeta's own defaults get less through than the same vegeta with bounded connections.",
+      sentence: 'With its default, unbounded connections, vegeta achieves less goodput than with bounded ones.',
       test: { experiment: 'generator-defaults', measure: 'goodput', expect: 'less', least_ratio: 1.5 },
     },
   },

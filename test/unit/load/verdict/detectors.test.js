@@ -440,7 +440,7 @@ t.test('Postgres is at its limit when its cores are full, or its statements comp
   const postgres = { cores: '1', cpu_core_ratio: 0.4 }
   const probes = { postgres, generator: { cpu_core_ratio: 0.3 }, kernel: { cores: { 1: core } } }
   const text = (/** @type {number} */ used, generator = 30) => {
-    return `Postgres used ${used} % of a core; core 1, on which it runs, was 75 % full (the generator used ${generator} %)`
+    return `Postgres used ${used} % of a core; core 1, on which it runs, was 75 % busy (the generator used ${generator} %)`
   }
   /** @param {object} changes */
   const of = (changes) => ({ probes: { ...probes, postgres: { ...postgres, ...changes } } })

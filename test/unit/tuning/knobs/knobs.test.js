@@ -69,7 +69,7 @@ t.test('the arithmetic of more cores: a multiple of the best rate that passed', 
   const lines = readFileSync('tuning/evidence/sweep-batched/trials.ndjson', 'utf8').trim().split('\n')
   const sweep = { run: swept, records: lines.map((line) => JSON.parse(line)) }
   const arithmetic = markdownOf(arithmeticBlocks([sweep]))
-  t.match(arithmetic, /^Arithmetic, not a measurement/)
+  t.match(arithmetic, /^Calculated, not measured/)
   const [one, two] = [...arithmetic.matchAll(/^\| *([\d,]+)\/s/gm)].map(([, rate]) => Number(rate.replaceAll(',', '')))
   t.equal(two, 2 * one)
   t.ok(one <= swept.capacity.low_rps)

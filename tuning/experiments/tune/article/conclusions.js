@@ -100,7 +100,7 @@ function switching([few, many]) {
     by: 'the article',
     verdict: verdictOf({ expect: 'more', least_ratio: 1.1 }, switches),
     evidence: [
-      `context switches per request with the larger number of open sockets, ${ratioText(switches)} of those with the smaller`,
+      `context switches per request, with more open sockets as a ratio to those with fewer: ${ratioText(switches)}`,
       `goodput ${ratioText(goodput)}`,
     ],
   }
@@ -154,7 +154,7 @@ function refusedText(trialsOf) {
     return trialsOf(row, 'paced').reduce((sum, { traffic }) => sum + traffic.completed - traffic.ok, 0)
   })
   const isNone = refused.every((number) => number === 0)
-  return `answers that are no success, by a bounded one: ${refused.map(count).join(' and ')}${isNone ? ', so that neither timeout is reached' : ''}`
+  return `failed responses by a bounded generator, in rows 3 and 4: ${refused.map(count).join(' and ')}${isNone ? ', so neither timeout expired' : ''}`
 }
 
 /** @param {TrialsOf} trialsOf */

@@ -27,7 +27,7 @@ export function articleReport(findings) {
     rowsTable(findings),
     ...(sockets.length > 0 ? [socketsTable(sockets)] : []),
     paragraph(
-      `Rates are scaled: the article's design takes ${count(Math.round(peak_rps))}/s here in a closed loop, where the article found ${count(published_rps)}/s; each row offers the same share.${scale === 1 ? '' : ` Timeouts are those of the article x ${scale.toPrecision(2)}, so that requests can wait as long (a request's was 30 s).`} ${blocks} blocks, trials of ${duration_s} s (published: 30 s, once).`,
+      `Rates are scaled: the article's design takes ${count(Math.round(peak_rps))}/s here in a closed loop, where the article found ${count(published_rps)}/s; each row offers the same share of that peak as in the article.${scale === 1 ? '' : ` Timeouts are those of the article x ${scale.toPrecision(2)}, so that requests can wait as long (a request's was 30 s).`} ${blocks} blocks, trials of ${duration_s} s (published: 30 s, once).`,
     ),
     method([
       `${blocks} blocks, each with every row by both generators in an order of its own. Figures are medians over the blocks. Ratios are taken within a block; their 95 % intervals go by ranks (Hodges-Lehmann, Wilcoxon's signed ranks).`,

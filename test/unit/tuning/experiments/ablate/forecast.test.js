@@ -25,7 +25,7 @@ t.test('where the core of the service is the limit, the forecast of a stage is w
       t.ok(low < truth * 1.02 && truth * 0.98 < high, stage)
   }
   const text = textOf(PROVED, runOf({ plan: PROVED, drift: 0.05 }))
-  t.match(text, /Proof, in throughput: slowing core 0 \(the service\) by 10 % costs \d+ % /)
+  t.match(text, /Proof, in throughput \[95 % interval\]: slowing core 0 \(the service\) by 10 % costs \d+ % /)
   const [, low, high] = /elasticity of core 0 \(the service\), [\d.]+ \[([\d.]+)–([\d.]+)\]/.exec(text) ?? []
   t.ok(Number(low) <= 1 && Number(high) >= 1, `${low} to ${high}`)
   t.match(text, /\| log +\| +6\.\d \[.*\] % \| +1\.0\dx .* \| +1\.0\dx .* \| +1\.0\dx .* \| +yes \|/)

@@ -82,7 +82,10 @@ t.test('run.json has the limit and the elasticities of each side, and the report
   const blocks = /** @type {any[]} */ (compare.report(findingsOf(records, OURS)))
   const names = blocks.flatMap(({ picture }) => picture?.name ?? [])
   t.strictSame(names, ['latency', 'elasticities-a', 'elasticities-b'])
-  t.match(markdown(records), /\n {2}- Proof of A, in throughput: slowing the service by 10 % costs 1\d % /)
+  t.match(
+    markdown(records),
+    /\n {2}- Proof of A, in throughput \[95 % interval\]: slowing the service by 10 % costs 1\d % /,
+  )
   t.notOk('proofs' in findingsOf(runOf({}), {}).kept)
 })
 

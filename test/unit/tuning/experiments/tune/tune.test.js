@@ -184,7 +184,7 @@ t.test('its conclusions, tested on trials that are made up', async (t) => {
   t.strictSame(verdicts, [
     ...['reproduced', 'reproduced', 'refuted', 'refuted', 'refuted', 'refuted', 'reproduced', 'refuted'],
   ])
-  t.match(found.conclusions[4].evidence[0], /^context switches per request .* 0\.50x/)
+  t.match(found.conclusions[4].evidence[0], /^context switches per request, .* 0\.50x/)
   t.equal(
     found.idle,
     'In 48 of 48 trials by the generator with its defaults, the generator was the limit, and the service used 20 % to 20 % of its core: **the API idled while the generator broke.**',
@@ -234,7 +234,7 @@ t.test("the anchor's limit is proven before the matrix begins, and tells which k
   const blocks = /** @type {any[]} */ (tune.report(findings))
   const [{ text, items }] = blocks[1].items
   t.match(text, /^The anchor, POOL_MAX=20 .*, limit api-cpu\.$/)
-  t.match(items[0], /^Proof, in throughput: slowing the service by 10 % costs 1\d % \[/)
+  t.match(items[0], /^Proof, in throughput \[95 % interval\]: slowing the service by 10 % costs 1\d % \[/)
   t.ok(blocks.some(({ picture }) => picture?.name === 'elasticities'))
 
   const skipped = tune.analyse(PLAN, WHOLE, {})
