@@ -6,7 +6,7 @@ import { highestP99Of, sloText } from '../report/slo.js'
 import { limitOfRun } from '../verdict/limit.js'
 import { moved, relaxedCell } from '../verdict/relax.js'
 import { boundOf, capacityFound } from './found.js'
-import { isSettled, isValid, MAX_INVALID } from './ladder.js'
+import { COLD_WARMUP_S, isSettled, isValid, MAX_INVALID } from './ladder.js'
 import {
   CONFIRM_TIMES,
   foundSoFar,
@@ -35,8 +35,6 @@ const PLATEAU_DURATION_S = 1
 const PLATEAU_SLO_TIMES = 2
 const PLATEAU_MAX_S = 10
 const PLATEAU_WARMUP_S = 0.25
-/** Longer because the target starts cold: V8 has compiled nothing, and no database connection is open. */
-const FIRST_WARMUP_S = 2
 /** The ladder ends at a rung that gains less than this factor, which is below the noise. */
 const PLATEAU_GAIN = 1.1
 /** Multiple of the ladder's goodput that is offered after it: on few cores, a closed loop takes CPU that the target could use. */
@@ -82,7 +80,7 @@ function plateauStep(plan, records) {
   for (const [i, connections] of PLATEAU_CONNECTIONS.entries()) {
     const trials = own.filter(({ load }) => load.connections === connections)
     if (!isSettled(trials, isValid, MAX_INVALID)) {
-      const warmup_s = own.length === 0 ? FIRST_WARMUP_S : PLATEAU_WARMUP_S
+      const warmup_s = own.length === 0 ? COLD_WARMUP_S : PLATEAU_WARMUP_S
       const load = { driver: plateauDriver(plan), loop: /** @type {const} */ ('closed'), rate_rps: null, connections }
       const about = 'closed loops, for a first guess of what it takes'
       return step(plan, records, { phase: 'plateau' }, null, about, {
@@ -255,7 +253,7 @@ function openStep(plan, records, at, cell, about, { rate_rps, duration_s }, rest
   const { name: driver, loop } = DRIVERS[plan.driver]
   const { fresh_connections, unbounded, arrivals } = plan
   const isWarm = isSameCell(records.at(-1)?.cell ?? null, cell) && !(restart && (!plan.url || plan.start))
-  const warmup_s = isWarm ? plan.warmup_s : Math.max(plan.warmup_s, FIRST_WARMUP_S)
+  const warmup_s = isWarm ? plan.warmup_s : Math.max(plan.warmup_s, COLD_WARMUP_S)
   const load = { driver, loop, rate_rps, ...connectionsFor(plan, rate_rps), warmup_s, duration_s }
   const trial = step(plan, records, at, cell, about, {
     ...load,

@@ -7,7 +7,7 @@ import { LEAD_S } from '../verdict/dose/dosing.js'
 import { suspectsOf } from '../verdict/dose/suspects.js'
 import { ledgerOf } from '../verdict/ledger.js'
 import { elasticitiesOf, provenBy } from '../verdict/proof.js'
-import { isValid } from './ladder.js'
+import { COLD_WARMUP_S, isValid } from './ladder.js'
 import { of } from './of-records.js'
 
 /** @import { Cell, Elasticity, Limit, Plan, Slice, Step, Suspect, TrialRecord } from '../report/record.js' */
@@ -28,8 +28,6 @@ const CHANGED_TRIALS = 4
 const CHANGED_SLICES = 2
 /** Some trials may be invalid, for example without a free port. */
 const MORE_TRIALS = 3
-/** After a restart, V8 has compiled nothing. */
-const COLD_WARMUP_S = 2
 /** Share of its time that a dose takes from a suspect: small against what the service needs, large against the noise. */
 const SHARE = 0.1
 /** Timers are good to a millisecond: a round trip shorter than this cannot be made a little longer. */

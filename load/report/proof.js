@@ -32,9 +32,10 @@ export function effectText({ elasticity, low, high, factor }) {
   const percentOf = (/** @type {number} */ value) => {
     return Math.round((factor ? factor ** value - 1 : 1 - (1 - DOSE) ** value) * 100)
   }
-  const to = low !== null && low < 0 ? ' to ' : '–'
-  const interval = low === null || high === null ? '' : ` [${percentOf(low)}${to}${percentOf(high)}]`
-  return `${percentOf(elasticity)} %${interval}`
+  const estimate = `${percentOf(elasticity)} %`
+  if (low === null || high === null) return estimate
+  const [least, most] = [low, high].map(percentOf)
+  return `${estimate} [${least}${least < 0 ? ' to ' : '–'}${most}]`
 }
 
 /** Which suspects kept their speed, and why. @param {Pick<TrialRecord, 'doses' | 'limit' | 'probes' | 'load' | 'target'>[]} records of a search and its proof */

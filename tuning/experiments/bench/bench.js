@@ -27,7 +27,7 @@ const OPEN_CONNECTIONS = 64
 
 /**
  * Warm-ups, in lengths of the trial. The closed loop is the first load of a process, and V8 optimizes for about five seconds of full
- * load: in the first one a request costs two to three times the CPU of the sixth.
+ * load: in the first one a request costs about twice the CPU of the sixth.
  */
 const WARMUP_SHARE = 0.25
 const FIRST_WARMUP_SHARE = 2

@@ -1,4 +1,4 @@
-import { isValid, MAX_INVALID } from '../../../load/capacity/ladder.js'
+import { COLD_WARMUP_S, isValid, MAX_INVALID } from '../../../load/capacity/ladder.js'
 import { durationFlag, numberFlag, seedFlag } from '../../../load/command/flags.js'
 import { answer, method, table } from '../../../load/report/blocks.js'
 import { breakdown, count, milliseconds, NONE, offered, wholePercent } from '../../../load/report/format.js'
@@ -17,7 +17,7 @@ const TIMEOUT_S = 5
 
 /** The loads, in this order: a closed loop for the peak, then shares of the peak in an open loop. */
 const CLOSED = { driver: 'autocannon', loop: /** @type {const} */ ('closed'), rate_rps: null, connections: 500 }
-const PEAK = { ...CLOSED, warmup_s: 3, duration_s: 5 }
+const PEAK = { ...CLOSED, warmup_s: COLD_WARMUP_S, duration_s: 5 }
 const SHARES = [0.5, 2, 0.5, 3, 0.5]
 const HALF = { warmup_s: 2, duration_s: 5 }
 

@@ -1,6 +1,6 @@
 import { nextStep } from '../../../load/capacity/capacity.js'
 import { capacityFound } from '../../../load/capacity/found.js'
-import { isSettled, isValid, MAX_INVALID } from '../../../load/capacity/ladder.js'
+import { COLD_WARMUP_S, isSettled, isValid, MAX_INVALID } from '../../../load/capacity/ladder.js'
 import { numberFlag, oneOf, seedFlag } from '../../../load/command/flags.js'
 import { DRIVERS } from '../../../load/generators/drivers/index.js'
 import { answer, method, table } from '../../../load/report/blocks.js'
@@ -18,7 +18,7 @@ const DEFAULTS = { blocks: 5, driver: 'wrk', seed: 1 }
 /** By a program that shares no code with the lab's own generator. */
 const REFERENCE = {
   ...{ loop: /** @type {const} */ ('closed'), rate_rps: null, connections: 256 },
-  ...{ warmup_s: 2, duration_s: 8 },
+  ...{ warmup_s: COLD_WARMUP_S, duration_s: 8 },
 }
 const SWEEP_S = 100
 

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { COLD_WARMUP_S } from '../../../../load/capacity/ladder.js'
 import { pathCell, proofStep, proven } from '../../../../load/capacity/proving.js'
 import { dosed } from '../../../support/simulated/doses.js'
 
@@ -268,13 +269,13 @@ t.test('a pool is the limit where a larger one lets more through, and the messen
         [null, 0.5],
       ],
       ...[
-        [80, 2],
+        [80, COLD_WARMUP_S],
         [80, 0.5],
         [80, 0.5],
         [80, 0.5],
       ],
       ...[
-        [null, 2],
+        [null, COLD_WARMUP_S],
         [null, 0.5],
         [null, 0.5],
       ],

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { isValid } from '../../../../load/capacity/ladder.js'
+import { COLD_WARMUP_S, isValid } from '../../../../load/capacity/ladder.js'
 import { count, milliseconds, NONE, percent, wholePercent } from '../../../../load/report/format.js'
 import { median } from '../../../../load/verdict/ranks.js'
 import { loadOf } from '../../../knobs/means.js'
@@ -22,7 +22,7 @@ const PUBLISHED = JSON.parse(readFileSync(new URL('../../../published/article.js
 const GENERATORS = /** @type {const} */ (['vegeta-unbounded', 'paced'])
 
 const CLOSED = { driver: 'autocannon', loop: /** @type {const} */ ('closed'), rate_rps: null, connections: 128 }
-const PEAK_LOAD = { ...CLOSED, warmup_s: 2, duration_s: 5 }
+const PEAK_LOAD = { ...CLOSED, warmup_s: COLD_WARMUP_S, duration_s: 5 }
 
 /** Of the bounded generator: more than a limit of 700 open files has room for, and fewer than one of 1024, less the files that are no sockets. */
 const CONNECTIONS = 850

@@ -1,4 +1,4 @@
-import { isSettled, isValid } from '../../../../load/capacity/ladder.js'
+import { COLD_WARMUP_S, isSettled, isValid } from '../../../../load/capacity/ladder.js'
 import { nextOfProof } from '../../../../load/capacity/proving.js'
 import { count, isSameCell, milliseconds } from '../../../../load/report/format.js'
 import { factorial } from '../../../stats/design.js'
@@ -27,11 +27,11 @@ export const GENEROUS_CELL = Object.freeze({ ...SERVICE, ...GENEROUS })
 export const expectedCells = (isQuick) => Array.from({ length: isQuick ? 2 * 2 * 2 : 3 * 2 * 3 }, (_, nth) => ({ nth }))
 
 const CLOSED = { driver: 'autocannon', loop: /** @type {const} */ ('closed'), rate_rps: null, connections: 128 }
-const PEAK_LOAD = { ...CLOSED, warmup_s: 2, duration_s: 4 }
+const PEAK_LOAD = { ...CLOSED, warmup_s: COLD_WARMUP_S, duration_s: 4 }
 const NEED_S = 2
 const WARMUP_S = 0.5
 /** Duration of both, with their pauses. */
-export const FIRST_S = 12
+export const FIRST_S = 16
 /** Share of what the closed loop got through that the proof offers. */
 const OVERLOAD = 1.25
 

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { COLD_WARMUP_S } from '../../../../../load/capacity/ladder.js'
 import { compare } from '../../../../../tuning/experiments/compare/compare.js'
 import { design } from '../../../../../tuning/experiments/compare/design.js'
 import { unprovenText, whyText } from '../../../../../tuning/experiments/compare/why.js'
@@ -15,7 +16,7 @@ t.test('after the blocks, each side of ours is proven under all the workers of i
   const proof = proofIn(records)
   t.strictSame(
     proof.map(({ cell, load }) => [cell.side, load.warmup_s]),
-    ['a', 'b'].flatMap((side) => Array.from({ length: 6 }, (_, i) => [side, i === 0 ? 2 : 0.5])),
+    ['a', 'b'].flatMap((side) => Array.from({ length: 6 }, (_, i) => [side, i === 0 ? COLD_WARMUP_S : 0.5])),
     'the service is cold in the first trial of a side',
   )
   t.equal(records.indexOf(proof[0]), records.length - proof.length)

@@ -1,5 +1,6 @@
 import { parse } from 'dotenv'
 import t from 'tap'
+import { COLD_WARMUP_S } from '../../../../../load/capacity/ladder.js'
 import { cellName } from '../../../../../load/report/format.js'
 import {
   analyseArticle,
@@ -256,7 +257,7 @@ t.test('an accused pool of the anchor is enlarged, unless it cannot be', async (
   const relaxed = proof.filter(({ at }) => at.relaxed)
   t.strictSame(
     relaxed.map(({ cell, load }) => [cell, load.warmup_s]),
-    [2, 0.5, 0.5, 0.5].map((warmup_s) => [larger, warmup_s]),
+    [COLD_WARMUP_S, 0.5, 0.5, 0.5].map((warmup_s) => [larger, warmup_s]),
   )
   const elasticities = tune.analyse(plan, records, {}).kept?.elasticities
   const pool = elasticities.find((/** @type {any} */ { resource }) => resource === 'pool-size')
