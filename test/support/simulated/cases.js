@@ -86,7 +86,7 @@ const CASES = [
       t.strictSame(stays.leave_s, Array(6).fill(null))
       t.strictSame(leaves.leave_s, Array(6).fill(0.75), 'to a bin')
       t.strictSame(leaves.back_s, Array(6).fill(1))
-      t.match(run.answer, /^Adaptive by round robin, measured .* All four are lower/)
+      t.match(run.answer, /^Adaptive divided by round robin, measured .* All four are lower/)
     },
   },
   {
