@@ -61,10 +61,12 @@ export const bench = {
   plan(flags) {
     const usual = { ...DEFAULTS, ...(flags.quick && QUICK) }
     const { duration: duration_ms, seed, only = NAMES, driver, repeats, blocks = repeats } = { ...usual, ...flags }
-    DRIVERS[driver].check?.({ url: 'http://127.0.0.1', method: 'POST' })
     const contenders = NAMES.filter((name) => only.includes(name))
     const plan = localPlan({ seed, duration_s: duration_ms / 1000, timeout_s: TIMEOUT_S })
     return { ...plan, closed_driver: driver, repeats: blocks, contenders }
+  },
+  async prepare({ closed_driver }) {
+    DRIVERS[String(closed_driver)].check?.({ url: 'http://127.0.0.1', method: 'POST' })
   },
   design,
   open: (cell, place) => openContender(contenderOf(cell?.contender), place),

@@ -45,8 +45,10 @@ export const secondOpinion = {
   INSERT_MODE=single npm run second-opinion -- --blocks 3`,
   plan(flags, settings) {
     const { blocks, driver, seed } = { ...DEFAULTS, ...(flags.quick && { blocks: 1 }), ...flags }
-    DRIVERS[driver].check?.({ url: 'http://127.0.0.1', method: 'POST' })
     return { ...planOf({ seed, 'no-proof': true, 'no-confirm': true }, settings), blocks, reference: driver }
+  },
+  async prepare({ reference }) {
+    DRIVERS[reference].check?.({ url: 'http://127.0.0.1', method: 'POST' })
   },
   design,
   analyse,
