@@ -87,6 +87,7 @@ const PAGES = {
     knobs: { run: 'playbook', of: ['answer', ({ findings }) => [summaryTable(findings.results)], CONDITIONS] },
     overload: LOADS,
     'overload-far': LOADS,
+    soak: { of: ['answer', EVERY_TRIAL, CONDITIONS] },
     ablate: {
       of: [({ findings }) => [paragraph(findings.conclusions[0]), ...budgetBlocks(findings, 'cpu')], SETTINGS_TOO],
     },
