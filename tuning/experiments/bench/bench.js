@@ -65,8 +65,8 @@ export const bench = {
     const plan = localPlan({ seed, duration_s: duration_ms / 1000, timeout_s: TIMEOUT_S })
     return { ...plan, closed_driver: driver, repeats: blocks, contenders }
   },
-  async prepare({ closed_driver }) {
-    DRIVERS[String(closed_driver)].check?.({ url: 'http://127.0.0.1', method: 'POST' })
+  async prepare({ closed_driver = DEFAULTS.driver }) {
+    DRIVERS[closed_driver].check?.({ url: 'http://127.0.0.1', method: 'POST' })
   },
   design,
   open: (cell, place) => openContender(contenderOf(cell?.contender), place),

@@ -132,7 +132,7 @@ function analyse(plan, records) {
   return {
     problem:
       missing > 0
-        ? `${missing} of ${plan.blocks} sweeps found no capacity with two ends, or had no loop beside them`
+        ? `${missing} of ${plan.blocks} sweeps lack a bound of their capacity, or a valid closed loop before or after`
         : null,
     reference: plan.reference,
     pairs,

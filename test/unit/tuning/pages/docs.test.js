@@ -17,7 +17,7 @@ const WRITTEN = ['CONTRIBUTING.md', 'load/README.md']
 /** A figure that somebody measured: a number with a unit that a measurement has. */
 const FIGURE = /\d[\d,.]*\s?(?:%|x\b|us\b|ms\b|MiB\b|req\/s|\/s\b)/g
 
-/** What is said of settings, of a trial's plan, of the SLO, and of the rules of a verdict, which nobody measured. */
+/** Figures of settings, a trial's plan, the SLO and the rules of a verdict: they are chosen, not measured. */
 const GIVEN = ['100 ms', '5 ms', '95 %', '75 %', '25 %']
 
 t.test('no measured figure stands outside what is generated', async (t) => {
