@@ -2,7 +2,12 @@ import path from 'node:path'
 import t from 'tap'
 import { NotApplied } from '../../../load/command/errors.js'
 import { createUserMix } from '../../../load/generators/mix.js'
-import { CONTENDERS, openContender } from '../../../tuning/experiments/bench/contenders.js'
+import {
+  CONTENDERS,
+  closeContenders,
+  keepContender,
+  openContender,
+} from '../../../tuning/experiments/bench/contenders.js'
 import { findPgbench } from '../../../tuning/experiments/bench/direct/pgbench.js'
 import { newUser, post } from '../../support/api.js'
 import { rows } from '../../support/database.js'
@@ -31,6 +36,20 @@ t.test('a contender answers 201, and stores a row unless it is a floor', async (
       t.equal(stored.length, contender.kind === 'floor' ? 0 : 1, `${contender.name}: rows`)
     }),
   )
+})
+
+t.test('a contender stays up, is warmed up once, and ends with the run', async (t) => {
+  const json = /** @type {any} */ (CONTENDERS.find(({ name }) => name === 'json'))
+  const plan = /** @type {any} */ ({ mix: createUserMix(7), timeout_s: 10, duration_s: 0.05 })
+  const first = await keepContender(json, place, plan)
+  t.teardown(() => closeContenders(place))
+  await first.fill?.()
+  await first.stop()
+  const again = await keepContender(json, place, plan)
+  t.strictSame([typeof first.fill, again.fill, again.pid], ['function', undefined, first.pid])
+  t.equal((await post(again.url, newUser())).status, 201, 'it outlives a visit')
+  await closeContenders(place)
+  await t.rejects(post(again.url, newUser()), 'it is gone')
 })
 
 t.test('pgbench and COPY store the rows that they report', { skip: withoutPgbench }, async (t) => {

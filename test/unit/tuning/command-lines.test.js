@@ -55,7 +55,7 @@ t.test('--quick asks for less, and a flag beside it wins', async (t) => {
   /** @type {[any, string, Record<string, any>, Record<string, any>][]} */
   const rows = [
     [VERBS.tune, 'blocks', { is_quick: true }, { is_quick: true, blocks: 7000 }],
-    [VERBS.bench, 'duration', { repeats: 1, duration_s: 1 }, { repeats: 1, duration_s: 7 }],
+    [VERBS.bench, 'duration', { repeats: 1, duration_s: 0.5 }, { repeats: 1, duration_s: 7 }],
     [VERBS.generators, 'duration', { blocks: 1, duration_s: 4 }, { blocks: 1, duration_s: 7 }],
     [VERBS.gate, 'blocks', { blocks: 3 }, { blocks: 7000 }],
     [VERBS.simulate, 'runs', { runs: 100 }, { runs: 7000 }],

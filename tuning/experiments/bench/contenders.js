@@ -1,4 +1,5 @@
 import { fileURLToPath } from 'node:url'
+import { startGenerator } from '../../../load/generators/drive.js'
 import { count } from '../../../load/report/format.js'
 import { coresOf, nofileOf } from '../../../load/system/machine.js'
 import { isListening, onFreePorts } from '../../../load/system/ports.js'
@@ -12,11 +13,14 @@ import { CROWD_CONNECTIONS, SATURATION_CONNECTIONS } from './tables.js'
  * @import { NotApplied } from '../../../load/command/errors.js'
  * @import { Place } from '../../../load/run/site.js'
  * @import { Target } from '../../../load/targets/index.js'
- * @import { Cell } from '../../../load/report/record.js'
+ * @import { Cell, Plan } from '../../../load/report/record.js'
  */
 
 /** Database connections of every server with a pool: the API's default, and the article's best. */
 const POOL_MAX = 20
+
+/** What is idle gives its connections to the database back, which has too few for all contenders at once. */
+const IDLE_MS = 2000
 
 /** The first is the reference; a managed database is about as far away as the second. */
 const ROUND_TRIPS_MS = [0, 1, 3, 10]
@@ -34,7 +38,9 @@ const FAR = { kind: /** @type {const} */ ('far'), connections: CROWD_CONNECTIONS
 const DIRECT = { kind: /** @type {const} */ ('direct'), connections: 1 }
 
 /** @param {string} INSERT_MODE @param {Cell} [others] */
-const settings = (INSERT_MODE, others) => ({ INSERT_MODE, POOL_MAX, LOG_LEVEL: 'warn', ...others })
+const settings = (INSERT_MODE, others) => {
+  return { INSERT_MODE, POOL_MAX, POOL_IDLE_TIMEOUT_MS: IDLE_MS, LOG_LEVEL: 'warn', ...others }
+}
 
 /**
  * The API in its modes, the same service as others write it, two floors, and the database without a service.
@@ -70,6 +76,47 @@ export function contenderOf(name) {
 const STOP_GRACE_MS = 1000
 
 /**
+ * Length of the first load of a process, in trials: V8 goes on optimizing for about five seconds of full load, and in the first one a
+ * request costs about twice the CPU of the sixth.
+ */
+const FIRST_LOAD_SHARE = 6
+
+/** @type {WeakMap<Place, Map<string, Target>>} */
+const running = new WeakMap()
+
+/**
+ * A contender that stays up until the end of the run, beside the others, and is warm when it is first measured.
+ * @param {Contender} contender @param {Place} place the same object for all cells of a run @param {Plan & { closed_driver?: string }} plan
+ * @returns {Promise<Target>} @throws {NotApplied} as openContender does
+ */
+export async function keepContender(contender, place, plan) {
+  if (contender.kind === 'direct') return openContender(contender, place)
+  const targets = running.get(place) ?? new Map()
+  running.set(place, targets)
+  const known = targets.get(contender.name)
+  const target = known ?? (await openContender(contender, place))
+  targets.set(contender.name, target)
+  const kept = { ...target, stop: async () => {} }
+  return known ? kept : { ...kept, fill: () => warmUp(contender, target, plan) }
+}
+
+/** Ends what was kept. @param {Place} place */
+export async function closeContenders(place) {
+  await Promise.all([...(running.get(place)?.values() ?? [])].map((target) => target.stop()))
+}
+
+/** @param {Contender} contender @param {Target} target @param {Plan & { closed_driver?: string }} plan */
+async function warmUp({ connections }, { url }, { mix, timeout_s, duration_s, closed_driver = 'autocannon' }) {
+  const load = { driver: closed_driver, url, mix, trial: 0, rate_rps: null, connections, timeout_s }
+  const generator = await startGenerator(load, new AbortController().signal, () => {})
+  try {
+    await generator.run(FIRST_LOAD_SHARE * duration_s)
+  } finally {
+    await generator.close()
+  }
+}
+
+/**
  * Starts a contender as a process of its own, on the core of the service under test.
  * @param {Contender} contender @param {Place} place @returns {Promise<Target>}
  * @throws {NotApplied} where its program is not installed, or a setting is not what was read back
@@ -81,7 +128,8 @@ export async function openContender({ name, kind, cell, file }, place) {
   const countsRows = kind !== 'floor'
   const command = [process.execPath, ...NODE_FLAGS, fileURLToPath(new URL(`peers/${file}`, import.meta.url))]
   const { service, ports } = await onFreePorts(1, ([port]) => {
-    const own = { PORT: String(port), DATABASE_URL: databaseUrl, POOL_MAX: String(POOL_MAX), NODE_ENV: 'production' }
+    const pool = { POOL_MAX: String(POOL_MAX), POOL_IDLE_TIMEOUT_MS: String(IDLE_MS) }
+    const own = { PORT: String(port), DATABASE_URL: databaseUrl, ...pool, NODE_ENV: 'production' }
     return startService(file, command, {
       cores,
       env: { ...env, ...own },

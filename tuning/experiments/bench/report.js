@@ -11,7 +11,7 @@ import { SATURATION_CONNECTIONS, TABLES } from './tables.js'
  */
 
 const DIRECT_METHOD =
-  'The clients without a service ran on the core of the API, in its place. The CPU of pgbench is without that of opening its connections, which a separate run measured before each trial.'
+  'The clients without a service ran on the core of the API. The CPU of pgbench does not include that of opening its connections, which a separate run measured before each trial.'
 
 /** @param {BenchFindings} findings */
 export function benchReport({ servers: all, repeats, closed_driver }) {
@@ -27,10 +27,11 @@ export function benchReport({ servers: all, repeats, closed_driver }) {
     ...(direct.length > 0 ? tableOf('direct', [...batched, ...direct]) : []),
     list(all.map(({ name, about }) => `${name}: ${about}`)),
     method([
-      `${repeats} blocks, each with every server once, in an order of its own; each server is a process of its own.`,
+      'Each server is a process of its own. All of them run at the same time and are loaded in turns, so that the figures of a ratio stand seconds apart.',
+      `${repeats} blocks; in each, one kind of load after the other goes to every server, in a random order.`,
       `Closed loops by ${closed_driver}, open loops by paced, both on the other core.`,
       'Figures are medians over the blocks with [least–most]; ratios are taken within a block.',
-      '≥: the generator was the limit, the server takes more.',
+      '≥: the generator was the limit; the server can take more.',
       ...(direct.length > 0 ? [DIRECT_METHOD] : []),
     ]),
   ]
@@ -52,7 +53,7 @@ function insertsPicture(servers) {
     series: [{ name: 'inserts', values: sorted.map(({ value }) => value) }],
     bars: true,
   }
-  const about = `Closed loop, ${SATURATION_CONNECTIONS} connections. Bars are medians over the blocks, whiskers the lowest and the highest block. batched, pipelined, prepared and single are modes of this API; the others are the same service as others write it.`
+  const about = `Closed loop, ${SATURATION_CONNECTIONS} connections. Bars are medians over the blocks, whiskers the lowest and the highest block. batched, pipelined, prepared and single are modes of this API; the other bars are the same service written with other frameworks and clients.`
   return [drawn({ name: 'inserts', title: 'Durable inserts per second on one core', about, form })]
 }
 

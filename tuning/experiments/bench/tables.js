@@ -74,7 +74,8 @@ export const TABLES = {
     about:
       `**Far from the database**: batched, with a proxy that makes each round trip longer; closed loop, ${count(CROWD_CONNECTIONS)} connections, ` +
       `and an open loop at ${CROWD_LOW_RATE_RPS}/s. A managed database is about as far as rtt-1: expect its round trip on top of ` +
-      'each latency. A closed loop cannot take more than its connections divided by the latency.',
+      'each latency. A closed loop cannot take more than its connections divided by the latency. Ratios are medians over the blocks, ' +
+      'so they can differ from the quotient of two rates.',
     columns: [
       { kind: 'saturation', head: 'inserts/s', value: VALUE.inserts, text: TEXT.whole },
       { kind: 'saturation', head: 'of rtt-0', value: VALUE.inserts, by: 'rtt-0', text: TEXT.hundredths },
@@ -87,8 +88,8 @@ export const TABLES = {
   direct: {
     about:
       '**The database without a service in front of it**: the same rows without HTTP, from a client on the core of the service; the ' +
-      "last column is the CPU of all of Postgres' processes, as a share of one core. A ratio to batched, in the same block, above 1 is " +
-      'headroom between the API and the database.',
+      "last column is the CPU of all of Postgres' processes, as a share of one core. The ratios compare with batched in the same " +
+      'block: above 1, the database could take more than the API sends.',
     columns: [
       { kind: 'saturation', head: 'rows/s', value: VALUE.inserts, text: TEXT.whole },
       { kind: 'saturation', head: 'of batched', value: VALUE.inserts, by: 'batched', text: TEXT.hundredths },

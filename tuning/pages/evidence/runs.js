@@ -9,7 +9,7 @@ export const RUNS = Object.freeze([
   { name: 'sweep-single', minutes: 6, argv: ['sweep', '--sustained', '60s'], env: { INSERT_MODE: 'single' } },
   { name: 'tune', minutes: 7, argv: ['tune'] },
   { name: 'article', minutes: 28, argv: ['tune', '--preset', 'article'], needsVegeta: true },
-  { name: 'bench', minutes: 25, argv: ['bench', '--driver', 'wrk'] },
+  { name: 'bench', minutes: 18, argv: ['bench', '--driver', 'wrk'] },
   { name: 'overload', minutes: 3, argv: ['overload'] },
   { name: 'compare', minutes: 10, ...sides('compare') },
   { name: 'ramp', minutes: 10, ...sides('ramp') },

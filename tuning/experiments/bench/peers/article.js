@@ -2,7 +2,8 @@ import http from 'node:http'
 import pg from 'pg'
 
 /** The published design: raw node:http and a pg pool, one unnamed statement per request, nothing else. */
-const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL, max: Number(process.env.POOL_MAX) })
+const { DATABASE_URL: connectionString, POOL_MAX, POOL_IDLE_TIMEOUT_MS } = process.env
+const pool = new pg.Pool({ connectionString, max: Number(POOL_MAX), idleTimeoutMillis: Number(POOL_IDLE_TIMEOUT_MS) })
 
 http
   .createServer((req, res) => {

@@ -2,7 +2,8 @@ import http from 'node:http'
 import postgres from 'postgres'
 
 /** Raw node:http on the other driver. postgres.js prepares statements by itself, and pipelines them on a busy connection. */
-const sql = postgres(/** @type {string} */ (process.env.DATABASE_URL), { max: Number(process.env.POOL_MAX) })
+const { DATABASE_URL = '', POOL_MAX, POOL_IDLE_TIMEOUT_MS } = process.env
+const sql = postgres(DATABASE_URL, { max: Number(POOL_MAX), idle_timeout: Number(POOL_IDLE_TIMEOUT_MS) / 1000 })
 const BODY = '{"message":"User created"}'
 
 http

@@ -1,7 +1,8 @@
 import pg from 'pg'
 
 /** What the peers on pg share: a pool, and a statement that is named so that Postgres parses and plans it once per connection. */
-const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL, max: Number(process.env.POOL_MAX) })
+const { DATABASE_URL: connectionString, POOL_MAX, POOL_IDLE_TIMEOUT_MS } = process.env
+const pool = new pg.Pool({ connectionString, max: Number(POOL_MAX), idleTimeoutMillis: Number(POOL_IDLE_TIMEOUT_MS) })
 const INSERT = { name: 'insert_user', text: 'INSERT INTO users (email, password) VALUES ($1, $2) RETURNING id' }
 
 /** @param {string} email @param {string} password @returns {Promise<number>} its id */

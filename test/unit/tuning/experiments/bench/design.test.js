@@ -28,13 +28,34 @@ t.test('every contender in every block, in an order of its own that the seed dec
   t.equal(new Set(firsts).size, 3, 'each comes first for some seed')
 })
 
-t.test('a contender stays until it has been through everything, at half of what it took last', async (t) => {
+t.test('a pass puts one kind of load on every contender, and the last one offers half of what each took', async (t) => {
   const records = runOf(plan)
-  t.equal(records.length, 2 * 3 * 3)
-  const visits = records.filter(({ cell }, i) => cell.contender !== records[i - 1]?.cell.contender)
-  t.ok(visits.length <= 6, `${visits.length}`)
-  const half = records.find(({ cell, at }) => cell.contender === 'prepared' && at.kind === 'half')
-  t.equal(half.load.rate_rps, 2500)
+  const passes = records.map(({ at }) => `${at.block} ${at.kind}`)
+  const kinds = ['saturation', 'low', 'half']
+  t.strictSame(
+    passes,
+    [0, 1].flatMap((block) => kinds.flatMap((kind) => Array(3).fill(`${block} ${kind}`))),
+  )
+  const halves = records.filter(({ cell, at }) => cell.contender === 'prepared' && at.kind === 'half')
+  t.strictSame(
+    halves.map(({ load }) => load.rate_rps),
+    [2500, 2500],
+  )
+})
+
+t.test('the work that is left falls with every trial', async (t) => {
+  const left = /** @type {number[]} */ ([])
+  const records = /** @type {any[]} */ ([])
+  for (let step = design(plan, records, []); step; step = design(plan, records, [])) {
+    left.push(step.left_s)
+    records.push({ ...step, outcome: { verdict: 'pass' }, traffic: { goodput_rps: 5000 } })
+  }
+  t.equal(left.length, 18)
+  t.ok(
+    left.every((left_s, i) => i === 0 || left_s < left[i - 1]),
+    left.join(' '),
+  )
+  t.equal(left.at(-1), 1.5, 'a trial and its warm-up')
 })
 
 t.test('a trial that is invalid is repeated twice, then given up', async (t) => {
