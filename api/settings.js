@@ -33,7 +33,12 @@ export const SETTINGS = {
     'A statement per row (unnamed, prepared, or prepared and sent without waiting), or one that requests share',
   ),
   PIPELINE_CONNECTIONS: whole('connections', 10, [1, 1000], 'pipelined: connections that all requests share'),
-  BATCH_SLOTS: whole('statements', 4, [1, 1000], 'batched: maximum statements in flight while each carries one row'),
+  BATCH_SLOTS: whole(
+    'statements',
+    4,
+    [1, 1000],
+    'batched: maximum number of single-row statements in flight; of larger ones, the API chooses the number itself',
+  ),
   BATCH_MAX_ROWS: whole('rows', 500, [1, 10_000], 'batched: maximum number of rows in one statement'),
   IDEMPOTENCY_KEY_TTL_MS: ms(86_400_000, [1000, 2_592_000_000], 'Minimum time that an Idempotency-Key is remembered'),
   PASSWORD_STORAGE: choice(['plain', 'scrypt'], 'plain', 'scrypt for real passwords; plain only for benchmarks'),

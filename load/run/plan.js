@@ -113,7 +113,7 @@ export const PLAN_FLAGS = {
   start: {
     value: 'COMMAND',
     about:
-      'command that starts the service behind --url; Redline pins it to a core of its own, and restarts it between samples',
+      'command that starts the service behind --url; Redline pins it to a core of its own, and restarts it between some trials',
     shown: () => WITHHELD,
   },
   'postgres-url': {

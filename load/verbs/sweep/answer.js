@@ -94,7 +94,7 @@ function speedText({ records }) {
   const left = speed.others.length
   const without =
     left > 0
-      ? ` ${left} ${left === 1 ? 'trial' : 'trials'} did not count, since the core had another speed before.`
+      ? ` ${left} ${left === 1 ? 'trial' : 'trials'} did not count: the core ran at another speed just before.`
       : ''
   return `Speed of the service's core: a fixed piece of work took ${middle} ms before the trials, ${least} to ${most} ms.${without}`
 }
@@ -114,7 +114,7 @@ function sharedCoreText({ capacity, records }) {
     .flatMap(({ utilization, generator_share }) => (utilization >= SHARED_FULL ? generator_share : []))
   if (shares.length === 0 || median(shares) <= GENERATOR_SHARE) return null
   const most = wholePercent(1 / (1 - median(shares)) - 1)
-  return `The generator took ${wholePercent(median(shares))} of the core that it shares with Postgres, and that core was at least ${wholePercent(SHARED_FULL)} busy: a service whose limit is Postgres can sustain up to ${most} more if the generator has a core of its own.`
+  return `The generator took ${wholePercent(median(shares))} of the core that it shares with Postgres, and that core was at least ${wholePercent(SHARED_FULL)} busy. Where Postgres is the limit, giving the generator a core of its own can raise the capacity by up to ${most}.`
 }
 
 /**

@@ -60,7 +60,9 @@ export function budgetBlocks({ plan, budgets }, name) {
   const rate = DRIVERS[consumer].loop === 'open' ? ` at ${count(plan.rate_rps)}/s` : ''
   return [
     paragraph(`**${title}**, ${consumer}${rate}, us:`),
-    table(['stage', 'cost', 'of the whole', 'removed alone', ''], rows, { name: `budget-${name}` }),
+    table(['stage', 'removed after those above', 'of the whole', 'removed alone', ''], rows, {
+      name: `budget-${name}`,
+    }),
     paragraph(
       `What all stages save when removed together, less the sum of what each saves alone: ${intervalText(gap)} us.`,
     ),

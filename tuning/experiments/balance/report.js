@@ -82,7 +82,15 @@ export function strategyBlocks(findings, part) {
     tenthPercent(error_ratio),
     String(trials),
   ])
-  const head = ['strategy', ...PERCENTILES, 'p50 by round robin', 'p95', 'saved per request', 'errors met', 'trials']
+  const head = [
+    'strategy',
+    ...PERCENTILES,
+    "p50 / round robin's",
+    "p95 / round robin's",
+    'mean saved per request',
+    'errors met',
+    'trials',
+  ]
   const about = `**Latency ${UNEVEN[part]}**: of the successes, at ${findings.plan.sizes[part].rate_rps}/s.`
   return titled(about, head, rows)
 }
@@ -157,7 +165,7 @@ export function processBlocks({ processes }) {
   ])
   const about =
     '**What one more API process brings**, closed loop. Postgres, HAProxy and the generator run on the remaining cores; where there are none to spare, a further process shares its core with them.'
-  return titled(about, ['API processes', 'cores (numbers)', 'durable rows', 'p50', 'of one behind HAProxy'], rows)
+  return titled(about, ['API processes', 'runs on cores', 'durable rows', 'p50', 'of one behind HAProxy'], rows)
 }
 
 /** What the simulation gained, and what was published. @param {Simulation | null} simulation */

@@ -41,7 +41,8 @@ function ratiosText(ratios) {
 function herdText(crowded, { p95 }) {
   if (p95.low <= 1 || !Number.isFinite(p95.high)) return ''
   const [own, other] = ['adaptive', REFERENCE].map((name) => figureOf(name, crowded)?.queued_ratio ?? Number.NaN)
-  const herd = 'until responses arrive, the lowest score stays the lowest, and all requests go to the same endpoint.'
+  const herd =
+    'adaptive sends each request to the endpoint with the best score, and scores change only when responses arrive. Until then, all requests go to the same endpoint.'
   return ` ${tenthPercent(own)} of adaptive's requests had to queue at their endpoint, ${tenthPercent(other)} of round robin's: ${own > other ? herd : 'queues do not explain it.'}`
 }
 
@@ -69,10 +70,11 @@ function simulatedSentence({ few, worlds }) {
       const names = own.filter(({ gains }) => allLower(gains) === is).map(({ world }) => `"${world}"`)
       return names.join(' and ') || 'none'
     })
-    return `With ${workers} in flight, all four percentiles are lower over ${lower}, and not over ${others}.`
+    const load = `${workers} ${workers === '1' ? 'request' : 'requests'} in flight`
+    return `With ${load}, adaptive is lower in all four percentiles over these endpoints: ${lower}; and not over these: ${others}.`
   })
-  const chance = `Chance alone: of ${few.draws} draws of ${few.samples} samples from the published quantiles of round robin, ${tenthPercent(few.all_lower_ratio)} are slower than these quantiles at all four percentiles, and ${tenthPercent(few.as_published_ratio)} by as much as was published.`
-  return `The published shape, simulated: ${found.join(' ')} ${chance}`
+  const chance = `Could it have been chance? We drew ${few.samples} samples from the published round robin ${few.draws} times: ${tenthPercent(few.all_lower_ratio)} of the draws were slower than it at all four percentiles, and ${tenthPercent(few.as_published_ratio)} by as much as adaptive's published gain.`
+  return `The published case, simulated ("equal, no memory": the answers of equal endpoints are cached at random; "equal, with spells": each has fast and slow spells; "uneven": they differ, like ours): ${found.join(' ')} ${chance}`
 }
 
 /** Why there is no trustworthy answer: a strategy without a sound trial. @param {BalancePlan} plan @param {Records} records */

@@ -16,7 +16,7 @@ import { CROWD_LOW_RATE_RPS, LOW_RATE_RPS, TABLES } from './tables.js'
  */
 
 /** @type {Record<string, any>} */
-const DEFAULTS = { repeats: 10, duration: 1000, seed: 1, driver: 'autocannon' }
+const DEFAULTS = { repeats: 8, duration: 1000, seed: 1, driver: 'autocannon' }
 const QUICK = { repeats: 1, duration: 500 }
 const TIMEOUT_S = 10
 const NAMES = CONTENDERS.map(({ name }) => name)
@@ -25,8 +25,8 @@ const NAMES = CONTENDERS.map(({ name }) => name)
 const KINDS = ['saturation', 'low', 'half']
 const OPEN_CONNECTIONS = 64
 
-/** In lengths of the trial. A contender has been idle for some seconds, and opens its database connections again. */
-const WARMUP_SHARE = 0.5
+/** In lengths of the trial. A contender has been idle for half a minute: it opens its database connections again, and its caches are cold. */
+const WARMUP_SHARE = 1
 
 /** A bench has few trials, and its ratios need all of them. */
 const TRIES = 3

@@ -112,9 +112,20 @@ function dosedTable(found) {
       ],
     ]
   })
-  const head = ['fault', 'planted', 'by counters', 'most elastic', 'its elasticity', 'of the next', 'after the proof']
+  const head = [
+    'fault',
+    'planted',
+    'by counters',
+    'most elastic',
+    'its elasticity, per run',
+    'of the second, per run',
+    'after the proof',
+  ]
   const all = [...head, 'counters right', 'proof right']
-  return titled('What the doses say:', all, rows, { name: 'dosed', align: all.map(() => 'l') })
+  return titled('What the doses say (`2x` after a name: in two of the runs; –: none):', all, rows, {
+    name: 'dosed',
+    align: all.map(() => 'l'),
+  })
 }
 
 /** "a 2x, b 1x", the most frequent first. @param {string[]} names */

@@ -17,7 +17,11 @@ const SEEN = {
   p99: ({ traffic }) => traffic.latency_ms?.p99,
 }
 /** Where requests end that do not succeed, by the names of statuses and errors. @type {Record<string, RegExp>} */
-const LOST = { refused: /^[45]/, 'lost by the service': /^server:/, 'lost by the generator': /^client:/ }
+const LOST = {
+  'answered with an error': /^[45]/,
+  'lost by the service': /^server:/,
+  'lost by the generator': /^client:/,
+}
 /** A smaller effect is not worth a sentence. */
 const LEAST_RATIO = 1.1
 const KINDS = /** @type {(keyof typeof OFFERED)[]} */ (Object.keys(OFFERED))

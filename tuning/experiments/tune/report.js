@@ -1,4 +1,4 @@
-import { answer, drawn, heading, list, method, paragraph, table } from '../../../load/report/blocks.js'
+import { answer, drawn, heading, list, method, paragraph, table, titled } from '../../../load/report/blocks.js'
 import { cellName, count, milliseconds, NONE, percent, ratesText } from '../../../load/report/format.js'
 import { proofBlocks, proofText } from '../../../load/report/proof.js'
 import { KNOBS } from '../../knobs/knobs.js'
@@ -78,11 +78,13 @@ function recommended({ choices, finals, responses }) {
     name,
     String(level),
     responses.find((response) => response.name === by)?.title ??
-      (KNOBS[name].advised ? 'no level was better' : 'not chosen by speed'),
+      (KNOBS[name].advised ? 'no level was better' : 'not a question of speed'),
     effect ? ratioText(effect) : NONE,
   ])
   return [
-    table(['knob', 'level', 'because of', 'expected'], rows, { name: 'recommended' }),
+    ...titled('**Recommended settings**:', ['knob', 'level', 'chosen for', 'expected effect'], rows, {
+      name: 'recommended',
+    }),
     ...(finals.length > 0 ? [paragraph('Capacities, searched for once more:'), list(finals.map(finalText))] : []),
   ]
 }

@@ -20,7 +20,7 @@ const OVERLOADS = [3, 4, 5, 6, 7]
 const CLAIMED_CAPACITY = 8
 
 /** Who sends: the article's generator, or ours. @type {Record<Generator, string>} */
-const SENDERS = { 'vegeta-unbounded': 'the generator with its defaults', paced: 'a bounded one' }
+const SENDERS = { 'vegeta-unbounded': 'the generator with its defaults', paced: 'a bounded generator' }
 
 /** What is compared, with who sends. Zero has no logarithm. @satisfies {Record<string, [string, Generator, (record: TrialRecord) => number]>} */
 const MEASURES = {
@@ -95,9 +95,10 @@ function switching([few, many]) {
   }
   const switches = ratioOf(switchesOf)
   const goodput = ratioOf(({ traffic }) => Math.max(1, traffic.goodput_rps))
+  const claim = { published: 'It is worse because of context switching', by: 'the article' }
+  if (few.length === 0 || many.length === 0) return { ...claim, ...NOTHING }
   return {
-    published: 'It is worse because of context switching',
-    by: 'the article',
+    ...claim,
     verdict: verdictOf({ expect: 'more', least_ratio: 1.1 }, switches),
     evidence: [
       `context switches per request, with more open sockets as a ratio to those with fewer: ${ratioText(switches)}`,
@@ -125,7 +126,7 @@ function compared({ published, by, rows, claim, measures }, trialsOf) {
     })
     return { name, by: SENDERS[generator], effect: pairedRatio(reference, other, CONFIDENCE) }
   })
-  const evidence = effects.map((one) => `${one.name}, ${ratioText(one.effect)} by ${one.by}`)
+  const evidence = effects.map((one) => `${one.name}, ${ratioText(one.effect)} with ${one.by}`)
   return { published, by, verdict: verdictOf(claim, effects[0].effect), evidence }
 }
 
@@ -144,7 +145,7 @@ function noFailures(trialsOf) {
   const holding = success.filter((ratio) => ratio === 1).length
   const verdict = verdictOnShare(holding / trials.length, { refuted: 0, reproduced: 1 })
   const spread = `${milliseconds(Math.min(...p99s_ms))} to ${milliseconds(Math.max(...p99s_ms))}`
-  const evidence = `at the same share of the peak, by a bounded generator: success ${percent(median(success))} in ${trials.length} trials, with a p99 of ${spread}. It is a rate without failures, not a capacity: the article promised no latency`
+  const evidence = `at the same share of the peak, with a bounded generator: success ${percent(median(success))} in ${trials.length} trials, with a p99 of ${spread}. It is a rate without failures, not a capacity: the article promised no latency`
   return { ...claim, verdict, evidence: [evidence] }
 }
 
@@ -154,12 +155,15 @@ function refusedText(trialsOf) {
     return trialsOf(row, 'paced').reduce((sum, { traffic }) => sum + traffic.completed - traffic.ok, 0)
   })
   const isNone = refused.every((number) => number === 0)
-  return `failed responses by a bounded generator, in rows 3 and 4: ${refused.map(count).join(' and ')}${isNone ? ', so neither timeout expired' : ''}`
+  return `failed responses with a bounded generator, in rows 3 and 4: ${refused.map(count).join(' and ')}${isNone ? ', so neither timeout expired' : ''}`
 }
 
 /** @param {TrialsOf} trialsOf */
 function codeZero(trialsOf) {
-  const claim = { published: 'Code 0 means that the server reset the connection', by: 'the article' }
+  const claim = {
+    published: 'Code 0 means that the server ended the connection (in its words, reset it)',
+    by: 'the article',
+  }
   const own = lostOf(trialsOf, 'vegeta-unbounded')
   const bounded = lostOf(trialsOf, 'paced')
   if (own.trials === 0) return { ...claim, ...NOTHING }
@@ -167,7 +171,7 @@ function codeZero(trialsOf) {
     own.all === 0
       ? 'by the generator with its defaults, no request ended without an answer'
       : `by the generator with its defaults, ${count(own.all)} requests ended without an answer: ${own.text}; the server ended ${percent(own.server / own.all)} of them, ${percent(own.reset / own.all)} by a reset`,
-    `by one whose connections are bounded, ${bounded.text}`,
+    `with a bounded generator, ${bounded.text} ended without an answer`,
   ]
   return { ...claim, verdict: verdictOnShare(own.server / own.all, { refuted: 0.5, reproduced: 0.9 }), evidence }
 }

@@ -26,7 +26,7 @@ t.test('unlike costs of a request are not blamed on the machine: its speed was m
   t.equal(cost, 'A request cost the service 30.0 us of CPU near that rate, 20.0 to 40.0 us in 3 trials.')
   t.equal(speed, "Speed of the service's core: a fixed piece of work took 4.1 ms before the trials, 4.0 to 4.2 ms.")
   const other = textsOf({ records: [...records, record(40, 8)] })[2]
-  t.match(other, /4\.0 to 8\.0 ms\. 1 trial did not count, since the core had another speed before\.$/)
+  t.match(other, /4\.0 to 8\.0 ms\. 1 trial did not count: the core ran at another speed just before\.$/)
   t.equal(textsOf({ records: [record(20), record(30)] }).length, 2, 'the speed was not measured')
 })
 

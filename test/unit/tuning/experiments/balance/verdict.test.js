@@ -35,7 +35,7 @@ t.test('a herd is named where adaptive is surely slower and its requests queued'
   }
   t.match(
     sentence({ p50: 400, errors: 0, queued: 60 }),
-    /16\.7 % of adaptive's requests .* 0\.8 % of round robin's: until responses/,
+    /16\.7 % of adaptive's requests .* 0\.8 % of round robin's: adaptive sends each request to the endpoint with the best score/,
   )
   t.match(sentence({ p50: 400, errors: 0, queued: 0 }), /queues do not explain it/)
   t.notMatch(sentence({ p50: 301, errors: 0, queued: 60 }), 'queue', 'it may be chance')
@@ -64,9 +64,12 @@ t.test('the simulation speaks of each number under way', async (t) => {
     return answerSentences([], [], /** @type {any} */ ({ worlds: found, few }))[0]
   }
   const usual = sentence([1, 0.8, 1, 1.2])
-  t.match(usual, 'With 1 in flight, all four percentiles are lower over "uneven", and not over "equal, no memory".')
   t.match(
     usual,
-    'With 16 in flight, all four percentiles are lower over none, and not over "equal, no memory" and "uneven".',
+    'With 1 request in flight, adaptive is lower in all four percentiles over these endpoints: "uneven"; and not over these: "equal, no memory".',
+  )
+  t.match(
+    usual,
+    'With 16 requests in flight, adaptive is lower in all four percentiles over these endpoints: none; and not over these: "equal, no memory" and "uneven".',
   )
 })

@@ -55,7 +55,7 @@ t.test('the work that is left falls with every trial', async (t) => {
     left.every((left_s, i) => i === 0 || left_s < left[i - 1]),
     left.join(' '),
   )
-  t.equal(left.at(-1), 1.5, 'a trial and its warm-up')
+  t.equal(left.at(-1), 2, 'a trial and its warm-up')
 })
 
 t.test('a trial that is invalid is repeated twice, then given up', async (t) => {
