@@ -178,7 +178,7 @@ export function proven(limit, records) {
     evidence: [
       ...sharesOf(suspects),
       ...(kind === 'lock-step' ? coresText(own) : []),
-      `without the proof, the counters would have named ${limit.resource}:`,
+      `without the proof, the counters would have named ${limit.resource}`,
     ],
     runner_up: limit.resource,
     runner_up_evidence: limit.evidence,

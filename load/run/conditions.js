@@ -34,7 +34,7 @@ function versionsText({ node, postgres, redline_commit, driver }) {
     `Node ${node}`,
     ...(postgres === undefined ? [] : [`Postgres ${postgres ?? 'not ours'}`]),
     `Redline ${redline_commit ?? 'without git'}`,
-    ...(driver ? [driver] : []),
+    ...(driver ? [`load generator ${driver}`] : []),
   ].join(', ')
 }
 

@@ -72,7 +72,9 @@ export async function runExperiment({ experiment, run, plan, results }, io) {
     if (!io.signal.aborted) state.problem = `the run broke off: ${/** @type {Error} */ (error).message}`
   }
   const findings = experiment.analyse(plan, measured, state)
-  Object.assign(state, findings.kept, { finished_at: lab.now().toISOString() })
+  // A run that was resumed only to be analysed again ended when its last trial did.
+  const wasOver = hasTrials && measured.length === before && run.finished_at
+  Object.assign(state, findings.kept, { finished_at: wasOver ? run.finished_at : lab.now().toISOString() })
   if (!state.interrupted) state.problem ??= findings.problem
   if (state.problem && state.answer) state.answer = 'none'
   results.writeRun(state)

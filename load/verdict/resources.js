@@ -23,7 +23,7 @@ export const RESOURCES = {
   ],
   'pool-timeout': [
     'requests give up while they wait for a database connection',
-    'raise POOL_CONNECT_TIMEOUT_MS or POOL_MAX',
+    'find out what holds the connections, or raise POOL_MAX; a longer POOL_CONNECT_TIMEOUT_MS only moves the waiting',
   ],
   'postgres-cpu': ["Postgres' CPU is saturated", 'give Postgres a core of its own, or do less work per row'],
   'postgres-quota': [

@@ -37,6 +37,6 @@ function arithmetic({ run: { capacity }, records }) {
     count(times * Number(POOL_MAX)),
   ])
   const used = ['API', 'Postgres', 'generators'].map((who) => `cores busy with ${who}`)
-  const about = `Calculated, not measured: what one process sustained with INSERT_MODE=${INSERT_MODE}, ${count(rate_rps)}/s, times the number of processes. This is the highest tested rate that passed, and the CPU is that of this one trial: the cores are less busy here than where the service fails.`
+  const about = `Calculated, not measured: what one process sustained with INSERT_MODE=${INSERT_MODE}, ${count(rate_rps)}/s, times the number of processes. This is the highest tested rate up to the lower end of the capacity that passed. The CPU is that of this one trial, in which the cores are less busy than where the service fails.`
   return [paragraph(about), table(['rows', 'API processes', ...used, 'connections to Postgres, at most'], rows)]
 }

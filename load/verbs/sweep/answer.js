@@ -83,7 +83,7 @@ function costText(findings) {
   const near = costNear(findings)
   if (!near) return null
   const [least, middle, most] = [near.least_us, near.median_us, near.most_us].map((cost_us) => cost_us.toFixed(1))
-  return `A request cost the service ${middle} us of CPU near that rate, ${least} to ${most} us in ${near.trials} trials.`
+  return `A request cost the service ${middle} us of CPU near that rate (median of ${near.trials} trials; ${least} to ${most} us).`
 }
 
 /** @param {SweepFindings} findings */
@@ -96,7 +96,7 @@ function speedText({ records }) {
     left > 0
       ? ` ${left} ${left === 1 ? 'trial' : 'trials'} did not count: the core ran at another speed just before.`
       : ''
-  return `Speed of the service's core: a fixed piece of work took ${middle} ms before the trials, ${least} to ${most} ms.${without}`
+  return `Speed of the service's core: before the trials, a fixed piece of work took ${middle} ms (median; ${least} to ${most} ms).${without}`
 }
 
 /** Above this utilization, the processes on a shared core slow each other down. */
@@ -139,7 +139,7 @@ function limitItems(findings) {
   return [
     {
       text: `Limit: ${resource}: ${is}.${kind === 'tie' ? ` The trials named ${runner_up} as often.` : runner_up ? ` Runner-up: ${runner_up}.` : ''}`,
-      items: [...evidence, ...runner_up_evidence.map((text) => `${runner_up}: ${text}`)],
+      items: [...evidence, ...runner_up_evidence.map((text) => `runner-up, ${runner_up}: ${text}`)],
     },
     ...(resource === 'none-reached'
       ? []
@@ -171,7 +171,7 @@ function unseenText({ url, start, pids = [], metrics_url, postgres_url }) {
 
 /** @type {Record<string, string>} */
 const CONFIRMED = {
-  true: 'Confirmed: changing it changed the throughput.',
+  true: 'Confirmed: when this resource was changed, the throughput changed.',
   false: 'Not confirmed: what was relaxed did not let more through.',
   undecided: 'Not confirmed: the proof could not tell it from the other suspects.',
   null: 'Not confirmed: not relaxed, or not ours to relax.',

@@ -73,8 +73,8 @@ function simulatedSentence({ few, worlds }) {
     const load = `${workers} ${workers === '1' ? 'request' : 'requests'} in flight`
     return `With ${load}, adaptive is lower in all four percentiles over these endpoints: ${lower}; and not over these: ${others}.`
   })
-  const chance = `Could it have been chance? We drew ${few.samples} samples from the published round robin ${few.draws} times: ${tenthPercent(few.all_lower_ratio)} of the draws were slower than it at all four percentiles, and ${tenthPercent(few.as_published_ratio)} by as much as adaptive's published gain.`
-  return `The published case, simulated ("equal, no memory": the answers of equal endpoints are cached at random; "equal, with spells": each has fast and slow spells; "uneven": they differ, like ours): ${found.join(' ')} ${chance}`
+  const chance = `Could it have been chance? We drew ${few.samples} samples from the published round robin ${few.draws} times: ${tenthPercent(few.all_lower_ratio)} of the draws were slower than the published round robin at all four percentiles, and ${tenthPercent(few.as_published_ratio)} were slower by as much as adaptive's published gain.`
+  return `The published case, simulated over three kinds of endpoints. "equal, no memory": each answer is fast or slow at random, whatever the one before it. "equal, with spells": each endpoint has fast and slow spells. "uneven": they differ, like ours. ${found.join(' ')} ${chance}`
 }
 
 /** Why there is no trustworthy answer: a strategy without a sound trial. @param {BalancePlan} plan @param {Records} records */

@@ -46,10 +46,10 @@ export const TABLES = {
     about: `**As fast as possible**: closed loop, ${SATURATION_CONNECTIONS} connections; CPU of the service's process.`,
     columns: [
       { kind: 'saturation', head: 'inserts/s', value: VALUE.inserts, text: TEXT.whole },
-      { kind: 'saturation', head: 'of batched', value: VALUE.inserts, by: 'batched', text: TEXT.hundredths },
+      { kind: 'saturation', head: "inserts / batched's", value: VALUE.inserts, by: 'batched', text: TEXT.hundredths },
       { kind: 'saturation', head: 'CPU us each', value: VALUE.cpu, text: TEXT.tenths },
-      { kind: 'saturation', head: 'x no-op', value: VALUE.cpu, by: 'no-op', text: TEXT.hundredths },
-      { kind: 'saturation', head: 'CPU of batched', value: VALUE.cpu, by: 'batched', text: TEXT.hundredths },
+      { kind: 'saturation', head: "CPU / no-op's", value: VALUE.cpu, by: 'no-op', text: TEXT.hundredths },
+      { kind: 'saturation', head: "CPU / batched's", value: VALUE.cpu, by: 'batched', text: TEXT.hundredths },
       { kind: 'saturation', head: 'core', value: VALUE.core, text: TEXT.share },
     ],
   },
@@ -58,8 +58,8 @@ export const TABLES = {
     columns: [
       { kind: 'low', head: 'p50', value: VALUE.p50, text: TEXT.latency },
       { kind: 'low', head: 'CPU us each', value: VALUE.cpu, text: TEXT.whole },
-      { kind: 'low', head: 'x no-op', value: VALUE.cpu, by: 'no-op', text: TEXT.hundredths },
-      { kind: 'low', head: 'of batched', value: VALUE.cpu, by: 'batched', text: TEXT.hundredths },
+      { kind: 'low', head: "CPU / no-op's", value: VALUE.cpu, by: 'no-op', text: TEXT.hundredths },
+      { kind: 'low', head: "CPU / batched's", value: VALUE.cpu, by: 'batched', text: TEXT.hundredths },
     ],
   },
   half: {
@@ -78,7 +78,7 @@ export const TABLES = {
       'so they can differ from the quotient of two rates.',
     columns: [
       { kind: 'saturation', head: 'inserts/s', value: VALUE.inserts, text: TEXT.whole },
-      { kind: 'saturation', head: 'of rtt-0', value: VALUE.inserts, by: 'rtt-0', text: TEXT.hundredths },
+      { kind: 'saturation', head: "inserts / rtt-0's", value: VALUE.inserts, by: 'rtt-0', text: TEXT.hundredths },
       { kind: 'saturation', head: 'CPU us each', value: VALUE.cpu, text: TEXT.tenths },
       { kind: 'saturation', head: 'core', value: VALUE.core, text: TEXT.share },
       { kind: 'low', head: `p50 at ${CROWD_LOW_RATE_RPS}/s`, value: VALUE.p50, text: TEXT.latency },
@@ -92,7 +92,7 @@ export const TABLES = {
       'block: above 1, the database could take more than the API sends.',
     columns: [
       { kind: 'saturation', head: 'rows/s', value: VALUE.inserts, text: TEXT.whole },
-      { kind: 'saturation', head: 'of batched', value: VALUE.inserts, by: 'batched', text: TEXT.hundredths },
+      { kind: 'saturation', head: "inserts / batched's", value: VALUE.inserts, by: 'batched', text: TEXT.hundredths },
       { kind: 'saturation', head: 'CPU us per row', value: VALUE.cpu, text: TEXT.tenths },
       { kind: 'saturation', head: 'core', value: VALUE.core, text: TEXT.share },
       { kind: 'saturation', head: 'Postgres', value: VALUE.postgresCore, text: TEXT.share },

@@ -89,8 +89,8 @@ export function design({ duration_s, open: connections }, records) {
 function sentence(peak_rps, open) {
   const left = open
     .filter(({ load }) => Number(load.rate_rps) > peak_rps)
-    .map(({ at, traffic }) => `${wholePercent(traffic.goodput_rps / peak_rps)} of the peak at ${at.share}x of it`)
-  return `In a closed loop ${count(Math.round(peak_rps))}/s; what is left in an overload: ${left.join(', ') || 'not measured'}.`
+    .map(({ at, traffic }) => `${wholePercent(traffic.goodput_rps / peak_rps)} of that at ${at.share}x of it`)
+  return `A closed loop gets ${count(Math.round(peak_rps))}/s through; what is left in an overload: ${left.join(', ') || 'not measured'}.`
 }
 
 /** Whether the time since the sending is known; earlier versions did not record it. @param {TrialRecord[]} records */
@@ -112,6 +112,6 @@ function loads(peak_rps, records) {
     api.rss_bytes === undefined ? NONE : `${Math.round(api.rss_bytes / 2 ** 20)} MiB`,
   ])
   const accepted = ['accepted p50', 'p99', ...(isSplit(records) ? ['p99 in the service'] : [])]
-  const head = ['load', 'offered', 'goodput/s', 'of the peak', ...accepted, '503', 'errors', 'API core', 'RSS']
+  const head = ['load', 'offered', 'goodput/s', "of the closed loop's peak", ...accepted, '503', 'errors', 'API core', 'RSS']
   return table(head, rows, { name: 'loads' })
 }

@@ -69,7 +69,7 @@ const CHAPTERS = {
       test: { experiment: 'batched', measure: 'goodput', expect: 'more', least_ratio: 2 },
     },
     'batched-costs-less': {
-      sentence: 'And at most half the CPU of the API for each.',
+      sentence: 'Requests that share statements: at most half the CPU of the API for each row.',
       test: { experiment: 'batched', measure: 'cpu', expect: 'less', least_ratio: 2 },
     },
     'prepared-costs-less': {

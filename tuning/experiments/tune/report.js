@@ -55,7 +55,7 @@ function sentence({ responses: [goodput] }) {
   const moving = goodput.effects.filter(({ tied }) => !tied)
   if (moving.length === 0) return 'No knob moves the goodput further than two visits to the same cell differ.'
   const parts = moving.map((effect) => {
-    return `${effect.name}=${effect.level}, ${ratioText(effect)} of ${effect.reference} (${effect.verdict})`
+    return `${effect.name}=${effect.level}, ${ratioText(effect)} that of ${effect.reference} (${effect.verdict})`
   })
   return `What moves the goodput: ${parts.join('; ')}.`
 }
@@ -78,7 +78,7 @@ function recommended({ choices, finals, responses }) {
     name,
     String(level),
     responses.find((response) => response.name === by)?.title ??
-      (KNOBS[name].advised ? 'no level was better' : 'not a question of speed'),
+      (KNOBS[name].advised ? 'no level had more goodput or a lower p99 at 1.5x' : 'not a question of speed'),
     effect ? ratioText(effect) : NONE,
   ])
   return [

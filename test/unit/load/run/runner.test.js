@@ -57,6 +57,14 @@ for (const [what, error, message] of DEATHS) {
   }
 }
 
+t.test('a run that is over, and is only analysed again, keeps the time at which it ended', async (t) => {
+  const folder = newFolder(t)
+  const { run } = await simulate(sweep, [...LADDER, '--out', folder], serve)
+  const again = await simulate(sweep, ['--resume', folder], serve, { lab: { start_ms: Date.parse('2099-01-01') } })
+  t.match(run.finished_at, /^20[0-8]/)
+  t.strictSame([again.code, again.run.finished_at], [0, run.finished_at])
+})
+
 t.test('a search starts its target again for the trials that decide, and leaves none of them running', async (t) => {
   const { code, end, log } = await simulate(sweep, ['--no-confirm', '--seed', '1', '--out', newFolder(t)], serve)
   t.equal(code, 0, end)

@@ -20,7 +20,7 @@ const OVERLOADS = [3, 4, 5, 6, 7]
 const CLAIMED_CAPACITY = 8
 
 /** Who sends: the article's generator, or ours. @type {Record<Generator, string>} */
-const SENDERS = { 'vegeta-unbounded': 'the generator with its defaults', paced: 'a bounded generator' }
+const SENDERS = { 'vegeta-unbounded': 'default generator', paced: 'bounded generator' }
 
 /** What is compared, with who sends. Zero has no logarithm. @satisfies {Record<string, [string, Generator, (record: TrialRecord) => number]>} */
 const MEASURES = {
@@ -126,7 +126,7 @@ function compared({ published, by, rows, claim, measures }, trialsOf) {
     })
     return { name, by: SENDERS[generator], effect: pairedRatio(reference, other, CONFIDENCE) }
   })
-  const evidence = effects.map((one) => `${one.name}, ${ratioText(one.effect)} with ${one.by}`)
+  const evidence = effects.map((one) => `${one.name} (${one.by}): ${ratioText(one.effect)}`)
   return { published, by, verdict: verdictOf(claim, effects[0].effect), evidence }
 }
 
@@ -145,7 +145,7 @@ function noFailures(trialsOf) {
   const holding = success.filter((ratio) => ratio === 1).length
   const verdict = verdictOnShare(holding / trials.length, { refuted: 0, reproduced: 1 })
   const spread = `${milliseconds(Math.min(...p99s_ms))} to ${milliseconds(Math.max(...p99s_ms))}`
-  const evidence = `at the same share of the peak, with a bounded generator: success ${percent(median(success))} in ${trials.length} trials, with a p99 of ${spread}. It is a rate without failures, not a capacity: the article promised no latency`
+  const evidence = `at the same share of the peak (bounded generator): success ${percent(median(success))} in ${trials.length} trials, with a p99 of ${spread}. It is a rate without failures, not a capacity: the article promised no latency`
   return { ...claim, verdict, evidence: [evidence] }
 }
 
@@ -155,13 +155,13 @@ function refusedText(trialsOf) {
     return trialsOf(row, 'paced').reduce((sum, { traffic }) => sum + traffic.completed - traffic.ok, 0)
   })
   const isNone = refused.every((number) => number === 0)
-  return `failed responses with a bounded generator, in rows 3 and 4: ${refused.map(count).join(' and ')}${isNone ? ', so neither timeout expired' : ''}`
+  return `failed responses (bounded generator), rows 3 and 4: ${refused.map(count).join(' and ')}${isNone ? ', so neither timeout expired' : ''}`
 }
 
 /** @param {TrialsOf} trialsOf */
 function codeZero(trialsOf) {
   const claim = {
-    published: 'Code 0 means that the server ended the connection (in its words, reset it)',
+    published: 'Code 0 means that the server ended the connection (the article says "reset")',
     by: 'the article',
   }
   const own = lostOf(trialsOf, 'vegeta-unbounded')
@@ -169,9 +169,9 @@ function codeZero(trialsOf) {
   if (own.trials === 0) return { ...claim, ...NOTHING }
   const evidence = [
     own.all === 0
-      ? 'by the generator with its defaults, no request ended without an answer'
-      : `by the generator with its defaults, ${count(own.all)} requests ended without an answer: ${own.text}; the server ended ${percent(own.server / own.all)} of them, ${percent(own.reset / own.all)} by a reset`,
-    `with a bounded generator, ${bounded.text} ended without an answer`,
+      ? 'default generator: no request ended without an answer'
+      : `default generator: ${count(own.all)} requests ended without an answer (${own.text}); the server ended ${percent(own.server / own.all)} of them, ${percent(own.reset / own.all)} by a reset`,
+    `bounded generator: ${bounded.text}`,
   ]
   return { ...claim, verdict: verdictOnShare(own.server / own.all, { refuted: 0.5, reproduced: 0.9 }), evidence }
 }

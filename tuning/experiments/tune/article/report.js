@@ -23,7 +23,7 @@ export function articleReport(findings) {
     answer(`Of ${conclusions.length} published conclusions: ${verdictsText(conclusions)}.`),
     drawn(successPicture(findings)),
     paragraph(
-      'Row numbers are those of the table after this one; each row offers the same share of the peak as in the article.',
+      'Row numbers are those of the table after this one; each row offers the same share of the peak (what gets through in a closed loop) as in the article.',
     ),
     table(['published', 'by', 'here', 'evidence'], verdicts, { name: 'conclusions' }),
     ...(idle ? [paragraph(idle)] : []),
