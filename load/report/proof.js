@@ -23,8 +23,8 @@ export function proofText({ elasticities = [] }, name = 'Proof') {
 export function changeText(elasticity) {
   const { suspect, factor, undosed } = elasticity
   if (undosed) return `not slowing ${suspect} costs ${effectText(elasticity)}`
-  const change = factor ? `${suspect} gains` : `slowing ${suspect} by ${DOSE * 100} % costs`
-  return `${change} ${effectText(elasticity)}`
+  if (factor) return `${suspect} gains ${effectText(elasticity)} (elasticity ${elasticity.elasticity})`
+  return `slowing ${suspect} by ${DOSE * 100} % costs ${effectText(elasticity)}`
 }
 
 /** What the dose costs, or what the larger pool gains: 11 % [9–12] @param {Elasticity} elasticity */

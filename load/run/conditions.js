@@ -8,7 +8,7 @@ const SHOWN = ['INSERT_MODE', 'POOL_MAX', 'POOL_CONNECT_TIMEOUT_MS', 'MAX_QUEUE_
 /** The most important settings, as read back. @param {Pick<TrialRecord, 'settings'>[]} records */
 export function settingsText(records) {
   const set = SHOWN.flatMap((name) => {
-    const values = [...new Set(records.map(({ settings }) => settings[name]))].filter((value) => value !== undefined)
+    const values = [...new Set(records.map(({ settings }) => settings[name]))].filter((value) => value != null)
     return values.length > 0 ? [`${name}=${values.join(' or ')}`] : []
   })
   return set.length > 0 && `Settings, read back: ${set.join(', ')}.`

@@ -25,7 +25,10 @@ export const RESOURCES = {
     'requests give up while they wait for a database connection',
     'find out what holds the connections, or raise POOL_MAX; a longer POOL_CONNECT_TIMEOUT_MS only moves the waiting',
   ],
-  'postgres-cpu': ["Postgres' CPU is saturated", 'give Postgres a core of its own, or do less work per row'],
+  'postgres-cpu': [
+    'the core that Postgres runs on is saturated',
+    'give Postgres a core of its own, or do less work per row',
+  ],
   'postgres-quota': [
     "Postgres' control group has used up its CPU quota",
     'raise the quota (cpu.max, `docker run --cpus`, the CPU limit in Kubernetes), or do less work per row',

@@ -91,6 +91,8 @@ const PAGES = {
     ablate: {
       of: [({ findings }) => [paragraph(findings.conclusions[0]), ...budgetBlocks(findings, 'cpu')], SETTINGS_TOO],
     },
+    compare: { of: ['answer', 'list', 'differences', EVERY_TRIAL, CONDITIONS] },
+    ramp: { of: ['answer', 'rungs', EVERY_TRIAL, CONDITIONS] },
     balance: {
       of: [
         ({ findings }) => findings.sentences.map((/** @type {string} */ text) => paragraph(text)),

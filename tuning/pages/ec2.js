@@ -34,7 +34,7 @@ export function pricesBlocks() {
       `**${decimal(machines, 2)} USD per hour**, or ${decimal(machines * hours, 2)} USD for the ${hours} hours that everything on this page takes. CPU credits add at most ${decimal(credits * hours, 2)} USD, if \`t2.micro\` and \`db.t3.micro\` are busy throughout.`,
     ),
     paragraph(
-      `Prices of ${list.region}, looked up on ${list.looked_up}. Copies are public tables that quote AWS's list. None was read on AWS's own pages, which have today's: ${list.pages.map((/** @type {string} */ url) => `<${url}>`).join(', ')}.`,
+      `Prices of ${list.region}, looked up on ${list.looked_up}. *Copies of the list* are public tables that quote AWS's prices. We read no price on AWS's own pages; they show today's prices: ${list.pages.map((/** @type {string} */ url) => `<${url}>`).join(', ')}.`,
     ),
   ]
 }

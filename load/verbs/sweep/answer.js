@@ -94,7 +94,7 @@ function speedText({ records }) {
   const left = speed.others.length
   const without =
     left > 0
-      ? ` ${left} ${left === 1 ? 'trial' : 'trials'} did not count: the core ran at another speed just before.`
+      ? ` ${left} ${left === 1 ? 'trial' : 'trials'} did not count: a check just before found the core at another speed.`
       : ''
   return `Speed of the service's core: before the trials, a fixed piece of work took ${middle} ms (median; ${least} to ${most} ms).${without}`
 }
@@ -114,7 +114,7 @@ function sharedCoreText({ capacity, records }) {
     .flatMap(({ utilization, generator_share }) => (utilization >= SHARED_FULL ? generator_share : []))
   if (shares.length === 0 || median(shares) <= GENERATOR_SHARE) return null
   const most = wholePercent(1 / (1 - median(shares)) - 1)
-  return `The generator took ${wholePercent(median(shares))} of the core that it shares with Postgres, and that core was at least ${wholePercent(SHARED_FULL)} busy. Where Postgres is the limit, giving the generator a core of its own can raise the capacity by up to ${most}.`
+  return `In the trials in which the core that Postgres and the generator share was at least ${wholePercent(SHARED_FULL)} busy, the generator took ${wholePercent(median(shares))} of it. Where Postgres is the limit, giving the generator a core of its own can raise the capacity by up to ${most}.`
 }
 
 /**

@@ -164,8 +164,8 @@ export function processBlocks({ processes }) {
     (to_one && (is_limited ? GENERATOR_LIMIT : ratioText(to_one))) ?? '1',
   ])
   const about =
-    '**What one more API process brings**, closed loop. Postgres, HAProxy and the generator run on the remaining cores; where there are none to spare, a further process shares its core with them.'
-  return titled(about, ['API processes', 'runs on cores', 'durable rows', 'p50', "rows / those of 1 behind HAProxy"], rows)
+    '**What one more API process brings**, closed loop. Postgres, HAProxy and the generator run on the remaining cores; where there are none to spare, a further process shares its core with them. The last column divides the rows by those of one process behind HAProxy.'
+  return titled(about, ['API processes', 'runs on cores', 'durable rows', 'p50', 'of one behind HAProxy'], rows)
 }
 
 /** What the simulation gained, and what was published. @param {Simulation | null} simulation */

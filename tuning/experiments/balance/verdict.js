@@ -65,16 +65,31 @@ export function shapeText(ratios) {
 
 /** @param {Simulation} simulation */
 function simulatedSentence({ few, worlds }) {
-  const found = [...groupBy(worlds, ({ workers }) => String(workers))].map(([workers, own]) => {
-    const [lower, others] = [true, false].map((is) => {
-      const names = own.filter(({ gains }) => allLower(gains) === is).map(({ world }) => `"${world}"`)
-      return names.join(' and ') || 'none'
-    })
-    const load = `${workers} ${workers === '1' ? 'request' : 'requests'} in flight`
-    return `With ${load}, adaptive is lower in all four percentiles over these endpoints: ${lower}; and not over these: ${others}.`
+  const found = groupBy(
+    [...groupBy(worlds, ({ workers }) => String(workers))].map(([workers, own]) => ({
+      workers,
+      where: whereLower(own),
+    })),
+    ({ where }) => where,
+  )
+  const sentences = [...found].map(([where, all]) => {
+    const numbers = all.map(({ workers }) => workers).join(' and with ')
+    return `With ${numbers} ${numbers === '1' ? 'request' : 'requests'} in flight, adaptive is lower in all four percentiles over ${where}.`
   })
-  const chance = `Could it have been chance? We drew ${few.samples} samples from the published round robin ${few.draws} times: ${tenthPercent(few.all_lower_ratio)} of the draws were slower than the published round robin at all four percentiles, and ${tenthPercent(few.as_published_ratio)} were slower by as much as adaptive's published gain.`
-  return `The published case, simulated over three kinds of endpoints. "equal, no memory": each answer is fast or slow at random, whatever the one before it. "equal, with spells": each endpoint has fast and slow spells. "uneven": they differ, like ours. ${found.join(' ')} ${chance}`
+  const chance = `Could the published gain be chance? We drew ${few.samples} samples ${few.draws} times from the published latencies of round robin alone. ${tenthPercent(few.all_lower_ratio)} of the draws were slower than round robin's published figures at all four percentiles; ${tenthPercent(few.as_published_ratio)} were slower by as much as the published gain.`
+  return `The published case, simulated over three kinds of endpoints. "equal, no memory": each answer is fast or slow at random, whatever the one before it. "equal, with spells": each endpoint has fast and slow spells. "uneven": they differ, like ours. ${sentences.join(' ')} ${chance}`
+}
+
+/** Over which of the simulated endpoints adaptive is lower in all percentiles, and over which not. @param {Simulation['worlds']} own */
+function whereLower(own) {
+  const [lower, others] = [true, false].map((is) => {
+    return own
+      .filter(({ gains }) => allLower(gains) === is)
+      .map(({ world }) => `"${world}"`)
+      .join(' and ')
+  })
+  if (lower === '') return 'none of them'
+  return others === '' ? lower : `${lower}, but not over ${others}`
 }
 
 /** Why there is no trustworthy answer: a strategy without a sound trial. @param {BalancePlan} plan @param {Records} records */

@@ -73,7 +73,7 @@ export const TABLES = {
   far: {
     about:
       `**Far from the database**: batched, with a proxy that makes each round trip longer; closed loop, ${count(CROWD_CONNECTIONS)} connections, ` +
-      `and an open loop at ${CROWD_LOW_RATE_RPS}/s. A managed database is about as far as rtt-1: expect its round trip on top of ` +
+      `and an open loop at ${CROWD_LOW_RATE_RPS}/s. A server's name says by how many ms a round trip is longer. A managed database is about as far as rtt-1: expect its round trip on top of ` +
       'each latency. A closed loop cannot take more than its connections divided by the latency. Ratios are medians over the blocks, ' +
       'so they can differ from the quotient of two rates.',
     columns: [

@@ -101,7 +101,7 @@ function differencesTable({ differences }) {
       because || verdict,
     ]
   })
-  return table(['B to A', 'ratio', 'interval', 'blocks', 'verdict'], rows)
+  return table(['B to A', 'ratio', 'interval', 'blocks', 'verdict'], rows, { name: 'differences' })
 }
 
 /** @param {CompareFindings['rungs']} rungs */

@@ -118,7 +118,7 @@ function dosedTable(found) {
     'by counters',
     'most elastic',
     'its elasticity, per run',
-    'of the second, per run',
+    'next highest elasticity, per run',
     'after the proof',
   ]
   const all = [...head, 'counters right', 'proof right']

@@ -112,6 +112,16 @@ function loads(peak_rps, records) {
     api.rss_bytes === undefined ? NONE : `${Math.round(api.rss_bytes / 2 ** 20)} MiB`,
   ])
   const accepted = ['accepted p50', 'p99', ...(isSplit(records) ? ['p99 in the service'] : [])]
-  const head = ['load', 'offered', 'goodput/s', "of the closed loop's peak", ...accepted, '503', 'errors', 'API core', 'RSS']
+  const head = [
+    'load',
+    'offered',
+    'goodput/s',
+    "of the closed loop's rate",
+    ...accepted,
+    '503',
+    'errors',
+    'API core',
+    'RSS',
+  ]
   return table(head, rows, { name: 'loads' })
 }

@@ -40,7 +40,7 @@ export function rungTable(series) {
       return [over ? `**${rung}**` : rung, String(trials.length), ...cellsOf(columns, trials)]
     }),
   )
-  return table(['side, workers', 'trials', ...columns.map(({ head }) => head)], rows)
+  return table(['side, workers', 'trials', ...columns.map(({ head }) => head)], rows, { name: 'rungs' })
 }
 
 /** @param {RampFindings['screens']} screens */

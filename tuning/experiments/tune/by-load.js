@@ -19,8 +19,8 @@ const SEEN = {
 /** Where requests end that do not succeed, by the names of statuses and errors. @type {Record<string, RegExp>} */
 const LOST = {
   'answered with an error': /^[45]/,
-  'lost by the service': /^server:/,
-  'lost by the generator': /^client:/,
+  "no answer: the service's side": /^server:/,
+  "no answer: the generator's side": /^client:/,
 }
 /** A smaller effect is not worth a sentence. */
 const LEAST_RATIO = 1.1

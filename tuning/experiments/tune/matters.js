@@ -40,7 +40,7 @@ export function canMatter(elasticities, knobs) {
 /** @param {Elasticity} elasticity */
 function helpOf({ suspect, resource, factor }) {
   if (factor) return `a pool ${factor} times as large`
-  return resource === 'generator-cpu' ? 'a cheaper generator' : `half the work for ${suspect}`
+  return resource === 'generator-cpu' ? 'a cheaper generator' : `halving the work of ${suspect}`
 }
 
 /** The most that it can gain, as a share. @param {Elasticity[]} own */

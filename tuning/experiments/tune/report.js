@@ -78,11 +78,13 @@ function recommended({ choices, finals, responses }) {
     name,
     String(level),
     responses.find((response) => response.name === by)?.title ??
-      (KNOBS[name].advised ? 'no level had more goodput or a lower p99 at 1.5x' : 'not a question of speed'),
+      (KNOBS[name].advised
+        ? 'kept: no other level had more goodput or a lower p99 at 1.5x'
+        : 'not a question of speed'),
     effect ? ratioText(effect) : NONE,
   ])
   return [
-    ...titled('**Recommended settings**:', ['knob', 'level', 'chosen for', 'expected effect'], rows, {
+    ...titled('**Recommended settings**:', ['knob', 'level', 'reason', 'expected effect'], rows, {
       name: 'recommended',
     }),
     ...(finals.length > 0 ? [paragraph('Capacities, searched for once more:'), list(finals.map(finalText))] : []),

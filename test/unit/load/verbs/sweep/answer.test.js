@@ -23,10 +23,13 @@ function textsOf(findings) {
 t.test('unlike costs of a request are not blamed on the machine: its speed was measured', async (t) => {
   const records = [record(20, 4), record(30, 4.1), record(40, 4.2)]
   const [, cost, speed] = textsOf({ records })
-  t.equal(cost, 'A request cost the service 30.0 us of CPU near that rate, 20.0 to 40.0 us in 3 trials.')
-  t.equal(speed, "Speed of the service's core: a fixed piece of work took 4.1 ms before the trials, 4.0 to 4.2 ms.")
+  t.equal(cost, 'A request cost the service 30.0 us of CPU near that rate (median of 3 trials; 20.0 to 40.0 us).')
+  t.equal(
+    speed,
+    "Speed of the service's core: before the trials, a fixed piece of work took 4.1 ms (median; 4.0 to 4.2 ms).",
+  )
   const other = textsOf({ records: [...records, record(40, 8)] })[2]
-  t.match(other, /4\.0 to 8\.0 ms\. 1 trial did not count: the core ran at another speed just before\.$/)
+  t.match(other, /4\.0 to 8\.0 ms\)\. 1 trial did not count: a check just before found the core at another speed\.$/)
   t.equal(textsOf({ records: [record(20), record(30)] }).length, 2, 'the speed was not measured')
 })
 

@@ -148,7 +148,7 @@ const WHYS = [
     'a pool that only the slower side has too small',
     B_IS_FASTER,
     [side('A', 'full', [one('POOL_MAX x 4', 0.5, undefined, 4)]), side('B', 'undecided', [one('core 0', 0.3)], 0)],
-    'Why B is faster: A is limited by its pool: POOL_MAX x 4 gains 100 % [74–130]. The doses do not decide what limits B.',
+    'Why B is faster: A is limited by its pool: POOL_MAX x 4 gains 100 % [74–130] (elasticity 0.5). The doses do not decide what limits B.',
   ],
   [
     'several that take turns, and none',
