@@ -37,6 +37,6 @@ function arithmetic({ run: { capacity }, records }) {
     count(times * Number(POOL_MAX)),
   ])
   const used = ['API', 'Postgres', 'generators'].map((who) => `cores busy with ${who}`)
-  const about = `Calculated, not measured: what one process sustained with INSERT_MODE=${INSERT_MODE}, ${count(rate_rps)}/s, times the number of processes. That rate is the highest one that passed a trial without exceeding the lower end of the capacity. The CPU columns come from that single trial, so they can differ from the medians on other pages. At the rate at which the service fails, the cores are busier.`
+  const about = `Calculated, not measured: what one process sustained with INSERT_MODE=${INSERT_MODE}, ${count(rate_rps)}/s, times the number of processes. That rate is the highest at which a trial passed, leaving out rates above the lower end of the capacity. The CPU columns come from that single trial, so they can differ from the medians on other pages. At the rate at which the service fails, the cores are busier.`
   return [paragraph(about), table(['rows', 'API processes', ...used, 'connections to Postgres, at most'], rows)]
 }

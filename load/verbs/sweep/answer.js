@@ -144,7 +144,7 @@ function limitItems(findings) {
     ...(resource === 'none-reached'
       ? []
       : [
-          CONFIRMED[wasTested && confirmed === null ? 'undecided' : String(confirmed)],
+          CONFIRMED[wasTested && confirmed === null ? 'undecided' : String(confirmed)](resource),
           `What to change next: ${change} (tuning/PLAYBOOK.md#${resource}).`,
         ]),
     unseenText(plan),
@@ -169,10 +169,10 @@ function unseenText({ url, start, pids = [], metrics_url, postgres_url }) {
   return `Not everything of the service was seen. What would show more: ${hints.join('; ')}.`
 }
 
-/** @type {Record<string, string>} */
+/** @type {Record<string, (resource: string) => string>} */
 const CONFIRMED = {
-  true: 'Confirmed: when this resource was changed, the throughput changed.',
-  false: 'Not confirmed: what was relaxed did not let more through.',
-  undecided: 'Not confirmed: the proof could not tell it from the other suspects.',
-  null: 'Not confirmed: not relaxed, or not ours to relax.',
+  true: (resource) => `Confirmed: when ${resource} was changed, the throughput changed.`,
+  false: () => 'Not confirmed: what was relaxed did not let more through.',
+  undecided: () => 'Not confirmed: the proof could not tell it from the other suspects.',
+  null: () => 'Not confirmed: not relaxed, or not ours to relax.',
 }

@@ -158,14 +158,14 @@ function haproxyBlocks({ strategies, crowded }) {
 export function processBlocks({ processes }) {
   const rows = processes.map(({ strategy, goodput_rps, p50_ms, cores, to_one, is_limited }) => [
     strategy === 'direct' ? '1, without HAProxy' : `${strategy}, behind HAProxy`,
-    cores || NONE,
+    cores ? `core ${cores.replaceAll(' ', ', ')}` : NONE,
     `${count(Math.round(goodput_rps))}/s`,
     milliseconds(p50_ms),
     (to_one && (is_limited ? GENERATOR_LIMIT : ratioText(to_one))) ?? '1',
   ])
   const about =
     '**What one more API process brings**, closed loop. Postgres, HAProxy and the generator run on the remaining cores; where there are none to spare, a further process shares its core with them. The last column divides the rows by those of one process behind HAProxy.'
-  return titled(about, ['API processes', 'runs on cores', 'durable rows', 'p50', 'of one behind HAProxy'], rows)
+  return titled(about, ['API processes', 'runs on', 'durable rows', 'p50', 'of one behind HAProxy'], rows)
 }
 
 /** What the simulation gained, and what was published. @param {Simulation | null} simulation */

@@ -121,7 +121,7 @@ function dosedTable(found) {
     'next highest elasticity, per run',
     'after the proof',
   ]
-  const all = [...head, 'counters right', 'proof right']
+  const all = [...head, 'counters right', 'right after the proof']
   return titled('What the doses say (`2x` after a name: in two of the runs; –: none):', all, rows, {
     name: 'dosed',
     align: all.map(() => 'l'),

@@ -36,7 +36,7 @@ t.test('unlike costs of a request are not blamed on the machine: its speed was m
 t.test('whether the limit is confirmed, by relaxing or by the proof', async (t) => {
   const service = { suspect: 'core 0', resource: 'api-cpu', elasticity: 0.6, low: -0.1, high: 1.3, pairs: 6 }
   const rows = /** @type {[object, RegExp, string][]} */ ([
-    [{ confirmed: true }, /^Confirmed: when this resource was changed, the throughput changed\.$/, 'it moved'],
+    [{ confirmed: true }, /^Confirmed: when api-cpu was changed, the throughput changed\.$/, 'it moved'],
     [{ confirmed: false }, /^Not confirmed: what was relaxed did not let more through\.$/, 'it did not'],
     [{ confirmed: null }, /^Not confirmed: not relaxed/, 'nothing was tried'],
     [
