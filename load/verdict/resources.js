@@ -1,7 +1,7 @@
 /** For each resource that can be the limit: the diagnosis, and what to change next. @type {Record<string, [is: string, change: string]>} */
 export const RESOURCES = {
   'api-cpu': [
-    "the service's CPU core is saturated",
+    "the service's CPU core has too much work",
     'do less work per request, or run a second process on a core of its own',
   ],
   'api-blocked': ['synchronous work blocks the event loop', 'move that work to a worker thread, or out of the request'],
@@ -26,7 +26,7 @@ export const RESOURCES = {
     'find out what holds the connections, or raise POOL_MAX; a longer POOL_CONNECT_TIMEOUT_MS only moves the waiting',
   ],
   'postgres-cpu': [
-    'the core that Postgres runs on is saturated',
+    'the CPU that Postgres runs on is saturated',
     'give Postgres a core of its own, or do less work per row',
   ],
   'postgres-quota': [

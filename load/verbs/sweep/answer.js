@@ -103,18 +103,21 @@ function speedText({ records }) {
 const SHARED_FULL = 0.9
 /** Smaller shares make no measurable difference. */
 const GENERATOR_SHARE = 0.1
+/** Limits that a core of its own for the generator would raise. */
+const CRAMPED = ['postgres-cpu', 'generator-cpu']
 
 /**
  * The cost of running the generator on Postgres' core; null if they share none, or the core is not saturated.
  * @param {SweepFindings} findings
  */
-function sharedCoreText({ capacity, records }) {
+function sharedCoreText({ capacity, records, limit }) {
   const shares = nearCapacity(capacity, records)
     .flatMap(({ probes }) => sharedCore(probes) ?? [])
     .flatMap(({ utilization, generator_share }) => (utilization >= SHARED_FULL ? generator_share : []))
   if (shares.length === 0 || median(shares) <= GENERATOR_SHARE) return null
   const most = wholePercent(1 / (1 - median(shares)) - 1)
-  return `In the trials in which the core that Postgres and the generator share was at least ${wholePercent(SHARED_FULL)} busy, the generator took ${wholePercent(median(shares))} of it. Where Postgres is the limit, giving the generator a core of its own can raise the capacity by up to ${most}.`
+  const gain = ` Giving the generator a core of its own can raise the capacity by up to ${most}.`
+  return `In the trials in which the core that Postgres and the generator share was at least ${wholePercent(SHARED_FULL)} busy, the generator took ${wholePercent(median(shares))} of it.${CRAMPED.includes(String(limit?.resource)) ? gain : ''}`
 }
 
 /**

@@ -40,7 +40,7 @@ t.test('a contender answers 201, and stores a row unless it is a floor', async (
 
 t.test('a contender stays up, is warmed up once, and ends with the run', async (t) => {
   const json = /** @type {any} */ (CONTENDERS.find(({ name }) => name === 'json'))
-  const plan = /** @type {any} */ ({ mix: createUserMix(7), timeout_s: 10, duration_s: 0.05 })
+  const plan = /** @type {any} */ ({ driver: 'autocannon', mix: createUserMix(7), timeout_s: 10, duration_s: 0.05 })
   const first = await keepContender(json, place, plan)
   t.teardown(() => closeContenders(place))
   await first.fill?.()

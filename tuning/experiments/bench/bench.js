@@ -63,11 +63,11 @@ export const bench = {
     const plan = localPlan({ seed, duration_s: duration_ms / 1000, timeout_s: TIMEOUT_S })
     return { ...plan, closed_driver: driver, repeats: blocks, contenders }
   },
-  async prepare({ closed_driver = DEFAULTS.driver }) {
-    DRIVERS[closed_driver].check?.({ url: 'http://127.0.0.1', method: 'POST' })
+  async prepare(plan) {
+    DRIVERS[driverOf(plan)].check?.({ url: 'http://127.0.0.1', method: 'POST' })
   },
   design,
-  open: (cell, place, plan) => keepContender(contenderOf(cell?.contender), place, plan),
+  open: (cell, place, plan) => keepContender(contenderOf(cell?.contender), place, { ...plan, driver: driverOf(plan) }),
   close: closeContenders,
   analyse,
   report: benchReport,
@@ -79,14 +79,15 @@ export const bench = {
  * Blocks of passes. A pass puts one kind of load on every contender, so that what is compared stands seconds apart. Pure.
  * @param {BenchPlan} plan @param {TrialRecord[]} records @param {any[]} notApplied
  */
-export function design({ closed_driver = DEFAULTS.driver, repeats, contenders, mix, duration_s }, records, notApplied) {
+export function design(plan, records, notApplied) {
+  const { repeats, contenders, mix, duration_s } = plan
   const units = contenders.map((contender) => ({ cell: { contender } }))
   const visits = matrixVisits({ units, blocks: repeats, seed: mix.seed })
   const visit_s = (1 + WARMUP_SHARE) * duration_s
   /** @type {Matrix['loadOf']} */
   const loadOf = ({ cell }, kind, own) => {
     const contender = contenderOf(cell.contender)
-    if (kind === 'saturation') return closedLoop(contender, closed_driver, duration_s)
+    if (kind === 'saturation') return closedLoop(contender, driverOf(plan), duration_s)
     const rate_rps = rateOf(contender, String(kind), own('saturation').at(-1)?.traffic.goodput_rps ?? 0)
     if (!rate_rps) return null
     const warmup_s = WARMUP_SHARE * duration_s
@@ -102,12 +103,17 @@ export function design({ closed_driver = DEFAULTS.driver, repeats, contenders, m
   return null
 }
 
-/** @param {Contender} contender @param {string} closed_driver @param {number} length_s @returns {StepLoad} */
-function closedLoop({ name, kind, connections }, closed_driver, length_s) {
+/** Of the closed loops. @param {Pick<BenchPlan, 'closed_driver'>} plan @returns {string} */
+function driverOf({ closed_driver }) {
+  return closed_driver ?? DEFAULTS.driver
+}
+
+/** @param {Contender} contender @param {string} usual the driver of what is a service @param {number} length_s @returns {StepLoad} */
+function closedLoop({ name, kind, connections }, usual, length_s) {
   const isDirect = kind === 'direct'
   // pgbench takes whole seconds.
   const duration_s = isDirect ? Math.ceil(length_s) : length_s
-  const driver = isDirect ? name : closed_driver
+  const driver = isDirect ? name : usual
   const warmup_s = WARMUP_SHARE * duration_s
   return { driver, loop: 'closed', rate_rps: null, connections, warmup_s, duration_s }
 }
@@ -126,7 +132,8 @@ function rateOf(contender, kind, took_rps) {
  * @typedef {ReturnType<typeof analyse>} BenchFindings
  * @typedef {BenchFindings['servers'][number]} Server
  */
-export function analyse({ closed_driver = DEFAULTS.driver, repeats, contenders }, records, { not_applied = [] }) {
+export function analyse(plan, records, { not_applied = [] }) {
+  const { repeats, contenders } = plan
   const trialsOf = (/** @type {string} */ contender, where = {}) => {
     return trialsAt(records, where).filter(({ cell }) => cell?.contender === contender)
   }
@@ -141,7 +148,7 @@ export function analyse({ closed_driver = DEFAULTS.driver, repeats, contenders }
   return {
     problem: missing > 0 || wanted === 0 ? `${missing} of ${wanted} closed loops had no valid trial` : null,
     repeats,
-    closed_driver,
+    closed_driver: driverOf(plan),
     servers: CONTENDERS.filter(({ name }) => trialsOf(name).length > 0).map(({ name, kind, about }) => ({
       ...{ name, kind, about },
       is_generator_full: trialsOf(name, { kind: 'saturation' }).some((record) => isFullShare(generatorShare(record))),

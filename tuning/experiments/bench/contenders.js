@@ -86,7 +86,7 @@ const running = new WeakMap()
 
 /**
  * A contender that stays up until the end of the run, beside the others, and is warm when it is first measured.
- * @param {Contender} contender @param {Place} place the same object for all cells of a run @param {Plan & { closed_driver?: string }} plan
+ * @param {Contender} contender @param {Place} place the same object for all cells of a run @param {Plan} plan driver: of the closed loops
  * @returns {Promise<Target>} @throws {NotApplied} as openContender does
  */
 export async function keepContender(contender, place, plan) {
@@ -105,9 +105,9 @@ export async function closeContenders(place) {
   await Promise.all([...(running.get(place)?.values() ?? [])].map((target) => target.stop()))
 }
 
-/** @param {Contender} contender @param {Target} target @param {Plan & { closed_driver?: string }} plan */
-async function warmUp({ connections }, { url }, { mix, timeout_s, duration_s, closed_driver = 'autocannon' }) {
-  const load = { driver: closed_driver, url, mix, trial: 0, rate_rps: null, connections, timeout_s }
+/** @param {Contender} contender @param {Target} target @param {Plan} plan */
+async function warmUp({ connections }, { url }, { driver, mix, timeout_s, duration_s }) {
+  const load = { driver, url, mix, trial: 0, rate_rps: null, connections, timeout_s }
   const generator = await startGenerator(load, new AbortController().signal, () => {})
   try {
     await generator.run(FIRST_LOAD_SHARE * duration_s)

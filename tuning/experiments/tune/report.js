@@ -78,9 +78,7 @@ function recommended({ choices, finals, responses }) {
     name,
     String(level),
     responses.find((response) => response.name === by)?.title ??
-      (KNOBS[name].advised
-        ? 'kept: no other level had more goodput or a lower p99 at 1.5x'
-        : 'not a question of speed'),
+      (KNOBS[name].advised ? 'no level was better' : 'not a question of speed'),
     effect ? ratioText(effect) : NONE,
   ])
   return [

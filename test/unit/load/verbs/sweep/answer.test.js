@@ -33,6 +33,26 @@ t.test('unlike costs of a request are not blamed on the machine: its speed was m
   t.equal(textsOf({ records: [record(20), record(30)] }).length, 2, 'the speed was not measured')
 })
 
+t.test('a core of its own for the generator is advised where its core is what limits', async (t) => {
+  const shared = {
+    postgres: { cores: '1' },
+    generator: { cores: '1', cpu_core_ratio: 0.5 },
+    kernel: { cores: { 1: { busy_ratio: 0.95, interrupts_ratio: 0, steal_ratio: 0 } } },
+  }
+  const records = [record(20), record(30)].map(({ probes, ...one }) => ({ ...one, probes: { ...probes, ...shared } }))
+  const rows = /** @type {[string, boolean][]} */ ([
+    ['postgres-cpu', true],
+    ['generator-cpu', true],
+    ['api-cpu', false],
+  ])
+  for (const [resource, isAdvised] of rows) {
+    const limit = { resource, evidence: [], runner_up: null, runner_up_evidence: [], confirmed: null }
+    const text = textsOf({ records, limit }).join('\n')
+    t.match(text, 'the generator took 50 % of it.', resource)
+    t.equal(text.includes('can raise the capacity by up to 100 %'), isAdvised, resource)
+  }
+})
+
 t.test('whether the limit is confirmed, by relaxing or by the proof', async (t) => {
   const service = { suspect: 'core 0', resource: 'api-cpu', elasticity: 0.6, low: -0.1, high: 1.3, pairs: 6 }
   const rows = /** @type {[object, RegExp, string][]} */ ([
