@@ -37,7 +37,7 @@ export const SETTINGS = {
     'statements',
     4,
     [1, 1000],
-    'batched: maximum number of statements in flight at low load, when each has one row; at higher load the API chooses it',
+    'batched: statements that may be in flight while each has one row (low load); beyond that, the API chooses their number',
   ),
   BATCH_MAX_ROWS: whole('rows', 500, [1, 10_000], 'batched: maximum number of rows in one statement'),
   IDEMPOTENCY_KEY_TTL_MS: ms(86_400_000, [1000, 2_592_000_000], 'Minimum time that an Idempotency-Key is remembered'),

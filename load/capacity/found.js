@@ -1,5 +1,5 @@
 import { isValid } from './ladder.js'
-import { of, plateauOf, searchPlan, trialsOf } from './of-records.js'
+import { of, plateauOf, searchPlan, speedOf, trialsOf } from './of-records.js'
 import { intervalOf, searchProblem } from './search.js'
 
 /** @import { Plan, TrialRecord } from '../report/record.js' */
@@ -25,7 +25,23 @@ function problemOf(plan, records, found) {
   }
   // A lower bound needs no search that has settled above it.
   if (found?.low_rps && boundOf(records, found)?.outcome.blame === 'generator') return null
-  return searchProblem(trialsOf(records, plan), searchPlan(plan, records), found)
+  return speedProblem(records, found) ?? searchProblem(trialsOf(records, plan), searchPlan(plan, records), found)
+}
+
+/**
+ * A capacity that is bounded on one side only since the trials of the other side were made at another speed of the core. Null: it is not.
+ * @param {TrialRecord[]} records @param {ReturnType<typeof intervalOf>} found
+ */
+function speedProblem(records, found) {
+  const speed = speedOf(records)
+  if (!speed || !found || (found.low_rps !== null && found.high_rps !== null)) return null
+  const missing = found.high_rps === null ? 'fail' : 'pass'
+  const isBeyond = (/** @type {TrialRecord} */ { load }) =>
+    missing === 'pass' || Number(load.rate_rps) > Number(found.low_rps)
+  if (!speed.others.some((record) => record.outcome.verdict === missing && isBeyond(record))) return null
+  const [least, most] = [speed.least_ms, speed.most_ms].map((ms) => ms.toFixed(1))
+  const all = of(records, 'search').length
+  return `the service's core changed its speed: the same work took it ${least} to ${most} ms. So ${speed.others.length} of ${all} trials do not count, among them all that ${missing}ed`
 }
 
 /**

@@ -59,7 +59,7 @@ function benchPicture() {
 /** @type {Record<string, (sweep: Evidence) => string>} */
 const ROWS = {
   'durable requests': ({ run }) => ratesText(run.capacity),
-  'p99 at the highest rate that passed, within the lower end of the first row': p99AtLower,
+  'p99 at the highest rate that passed (no higher than the lower end of the first row)': p99AtLower,
   'API CPU per request': costText,
   'the bottleneck': (sweep) => `\`${sweep.run.limit.resource}\`: ${isText(sweep)}`,
   evidence: ({ run }) => run.limit.evidence[0],

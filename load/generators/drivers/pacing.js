@@ -41,7 +41,7 @@ export function pace(
   const random = seed === undefined ? null : poissonRate(rate, duration_s, seed)
   const recorded = recording && recordedTimes(recording, rate, duration_s)
   const schedule = recorded ?? random ?? constantRate(rate, duration_s)
-  const recorder = new Recorder(entries, slices !== undefined)
+  const recorder = new Recorder(entries, slices !== undefined, schedule.total)
   const timeout_ms = timeout_s * 1000
   /** A stack: the last connection used is reused first, so connections that the rate does not need stay idle and cost nothing. */
   const idle = [...connections]

@@ -13,13 +13,13 @@ const TICK_MS = 25
 
 /** Records the outcome of each request and summarizes them. */
 export class Recorder {
-  #latencies = new Samples()
-  #okLatencies = new Samples()
-  #okServices = new Samples()
+  #latencies
+  #okLatencies
+  #okServices
   /** Delay in ms between a request's intended send time and the generator noticing it: the generator's own fault. */
-  lateness = new Samples()
+  lateness
   /** Delay in ms from the intended to the actual send time: lateness plus the wait for a connection. */
-  queued = new Samples()
+  queued
   /** @type {Record<string, number>} */
   #status = {}
   /** @type {Record<string, number>} */
@@ -38,8 +38,14 @@ export class Recorder {
   /**
    * @param {{ name: string }[]} [entries] of a mix: answers are also counted per entry
    * @param {boolean} [isSliced] successes are also counted per tick, from now on
+   * @param {number} [expected] number of requests, as far as it is known
    */
-  constructor(entries, isSliced = false) {
+  constructor(entries, isSliced = false, expected = undefined) {
+    this.#latencies = new Samples(expected)
+    this.#okLatencies = new Samples(expected)
+    this.#okServices = new Samples(expected)
+    this.lateness = new Samples(expected)
+    this.queued = new Samples(expected)
     const start_ms = performance.timeOrigin + performance.now()
     this.#ticks = isSliced ? { start_ms, tick_ms: TICK_MS, ok: [] } : null
     this.#byEntry =
@@ -167,50 +173,49 @@ export const EXACT_SAMPLES = 1 << 20
 /** Further samples go into a histogram in microseconds, with this many significant digits and a maximum of one day. */
 const FIGURES = 4
 const MOST_US = 86_400e6
-/** Number of recent samples that the live display needs; beyond this, every other value is dropped. */
-const LATEST = 2000
+/** Number of samples that the live display looks back on, a power of two, and of those that it sorts. */
+const LATEST = 1 << 13
+const SORTED = 2000
+/** Room for samples whose number is not known beforehand. */
+const USUAL_SAMPLES = 1 << 14
 
 /**
- * Times in ms in bounded memory, so that a trial may last for hours: the first million individually, later ones in a
- * histogram (Node's HdrHistogram).
+ * Times in ms in bounded memory, so that a trial may last for hours: up to a million individually, later ones in a histogram (Node's
+ * HdrHistogram). add() is on the hot path, and V8 compiles it for the branches that it has seen. A branch that is first taken in the
+ * middle of a trial, such as one that makes room, has that code thrown away and compiled again, on the core that Postgres may share.
  */
 export class Samples {
-  #values = new Float32Array(1 << 14)
-  /** @type {number[]} */
-  #latest = []
-  #every = 1
+  #values
+  #latest = new Float32Array(LATEST)
+  #looked = 0
   #count = 0
   #sum = 0
   #least = Number.POSITIVE_INFINITY
   /** @type {RecordableHistogram | null} */
   #beyond = null
 
+  /** @param {number} [expected] how many there will be, as far as is known */
+  constructor(expected = USUAL_SAMPLES) {
+    this.#values = new Float32Array(Math.min(EXACT_SAMPLES, Math.max(1, expected)))
+  }
+
   /** @param {number} value */
   add(value) {
-    if (this.#count % this.#every === 0) this.#look(value)
-    if (this.#count < EXACT_SAMPLES) this.#keep(value)
-    else record(this.#histogram(), value)
+    this.#latest[this.#count & (LATEST - 1)] = value
+    if (this.#count < this.#values.length) this.#values[this.#count] = value
+    else this.#overflow(value)
     this.#count++
     this.#sum += value
-    if (value < this.#least) this.#least = value
+    this.#least = Math.min(this.#least, value)
   }
 
   /** @param {number} value */
-  #look(value) {
-    this.#latest.push(value)
-    if (this.#latest.length < LATEST) return
-    this.#latest = this.#latest.filter((_, i) => i % 2 === 0)
-    this.#every *= 2
-  }
-
-  /** @param {number} value */
-  #keep(value) {
-    if (this.#count === this.#values.length) {
-      const grown = new Float32Array(this.#count * 2)
-      grown.set(this.#values)
-      this.#values = grown
-    }
-    this.#values[this.#count] = value
+  #overflow(value) {
+    if (this.#count >= EXACT_SAMPLES) return record(this.#histogram(), value)
+    const grown = new Float32Array(Math.min(EXACT_SAMPLES, this.#count * 2))
+    grown.set(this.#values)
+    grown[this.#count] = value
+    this.#values = grown
   }
 
   #histogram() {
@@ -218,12 +223,14 @@ export class Samples {
     return this.#beyond
   }
 
-  /** Approximate percentile of the values since the last call, based on a sample if there are many. @param {number} q */
+  /** Percentile of the values since the last call, but of the latest 8,192 at most; of many, based on a part. @param {number} q */
   lately(q) {
-    const some = this.#latest.sort((a, b) => a - b)
-    this.#latest = []
-    this.#every = 1
-    return some.length === 0 ? null : round(some[Math.ceil(q * some.length) - 1], 3)
+    const number = Math.min(LATEST, this.#count - this.#looked)
+    const step = Math.ceil(number / SORTED)
+    const some = new Float32Array(number === 0 ? 0 : Math.floor(number / step))
+    for (let i = 0; i < some.length; i++) some[i] = this.#latest[(this.#count - 1 - i * step) & (LATEST - 1)]
+    this.#looked = this.#count
+    return some.length === 0 ? null : round(some.sort()[Math.ceil(q * some.length) - 1], 3)
   }
 
   /** Percentiles by nearest rank. @returns {Distribution | null} null without samples */

@@ -38,9 +38,8 @@ export function sweepItems(findings) {
 function capacityText({ capacity, plan, records }) {
   if (!capacity) return `${unjudged(records)}.`
   const { low_rps, high_rps, trials, confidence, slo = plan.slo, bounded_by } = capacity
-  const load_s = Math.round(records.reduce((sum, { load }) => sum + load.warmup_s + load.duration_s, 0))
   const sure = confidence === null ? '' : `, confidence ${confidence.toFixed(2)}`
-  const basis = `(${sloText(slo)}; ${trials} ${trials === 1 ? 'trial' : 'trials'}, ${load_s} s of load${sure})`
+  const basis = `(${sloText(slo)}; ${trials} ${trials === 1 ? 'trial counts' : 'trials count'}${sure})`
   const rates = `Capacity: ${ratesText(capacity)}${timesText(capacity, plan)}`
   if (low_rps === null) return `${rates}, the lowest rate tried ${basis}.`
   if (bounded_by) return `${rates}: more than that could not be offered, since ${bounded_by} ${basis}.`
@@ -147,7 +146,7 @@ function limitItems(findings) {
     ...(resource === 'none-reached'
       ? []
       : [
-          CONFIRMED[wasTested && confirmed === null ? 'undecided' : String(confirmed)](resource),
+          CONFIRMED[wasTested ? TESTED[String(confirmed)] : String(confirmed)],
           `What to change next: ${change} (tuning/PLAYBOOK.md#${resource}).`,
         ]),
     unseenText(plan),
@@ -172,10 +171,14 @@ function unseenText({ url, start, pids = [], metrics_url, postgres_url }) {
   return `Not everything of the service was seen. What would show more: ${hints.join('; ')}.`
 }
 
-/** @type {Record<string, (resource: string) => string>} */
+/** @type {Record<string, string>} */
 const CONFIRMED = {
-  true: (resource) => `Confirmed: when ${resource} was changed, the throughput changed.`,
-  false: () => 'Not confirmed: what was relaxed did not let more through.',
-  undecided: () => 'Not confirmed: the proof could not tell it from the other suspects.',
-  null: () => 'Not confirmed: not relaxed, or not ours to relax.',
+  true: 'Confirmed: with this limit relaxed, more got through.',
+  false: 'Not confirmed: what was relaxed did not let more through.',
+  null: 'Not confirmed: not relaxed, or not ours to relax.',
+  proven: 'Confirmed by the proof below.',
+  refuted: 'Not confirmed: the proof below does not support it.',
+  undecided: 'Not confirmed: the proof could not tell it from the other suspects.',
 }
+/** What a proof says of the limit. @type {Record<string, keyof typeof CONFIRMED>} */
+const TESTED = { true: 'proven', false: 'refuted', null: 'undecided' }

@@ -54,11 +54,11 @@ function capacityPicture({ capacity }, all, open, marks) {
   const line = /** @type {[number, number][]} */ ([0, most_rps].map((rate_rps) => [rate_rps, rate_rps]))
   const knee_rps = kneeOf(open)
   const about = capacity ? `The capacity is ${ratesText(capacity)}. ` : ''
-  const kneeText = knee_rps === null ? '' : ' Beyond the knee, less than 95 % of it did.'
+  const kneeText = knee_rps === null ? '' : ' Beyond the knee, their rate stays below 95 % of that.'
   return xyPicture(
     'capacity',
     'Achieved against offered',
-    `${about}On the diagonal, all that was offered succeeded.${kneeText}`,
+    `${about}On the diagonal, successes come as fast as requests are offered.${kneeText}`,
     {
       x: roomFor('offered per second', [0, most_rps]),
       y: { title: 'successes per second', unit: 'rate' },

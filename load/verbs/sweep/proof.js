@@ -31,7 +31,7 @@ function forecast({ capacity, records, elasticities = [] }, { suspect, resource,
     elasticities.some((one) => one.suspect === name && one.resource === resource)
   const cores = costsOf(nearCapacity(capacity, records)).filter((cost) => cost.resource.startsWith('core '))
   const next = cores.find((cost) => !isOwn(cost.resource))
-  const then = next ? `. Then the next core to fill: ${next.resource}, at about ${boundText(next.demand_us, 2)}/s` : ''
+  const then = next ? `, but ${next.resource} would be full at about ${boundText(next.demand_us, 2)}/s` : ''
   const work = CHEAPER[resource] ?? `10 % less work per request on ${suspect}`
-  return `Forecast: ${work} gains ${gain} %${then}.`
+  return `Forecast: ${work} gains up to ${gain} %${then}.`
 }

@@ -64,7 +64,7 @@ export function budgetBlocks({ plan, budgets }, name) {
       name: `budget-${name}`,
     }),
     paragraph(
-      `What all stages save when removed together, less the sum of what each saves alone: ${intervalText(gap)} us.`,
+      `What all stages save when removed together, less the sum of what each saves alone: ${intervalText(gap)} us (estimated within the blocks, so it can differ from the sums in the table).`,
     ),
   ]
 }

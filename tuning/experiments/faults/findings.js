@@ -115,13 +115,13 @@ function dosedTable(found) {
   const head = [
     'fault',
     'planted',
-    'by counters',
-    'most elastic',
+    'limit by counters',
+    'most elastic suspect',
     'its elasticity, per run',
     'next highest elasticity, per run',
-    'after the proof',
+    'limit with the proof',
   ]
-  const all = [...head, 'counters right', 'right after the proof']
+  const all = [...head, 'right by counters', 'right with the proof']
   return titled('What the doses say (`2x` after a name: in two of the runs; –: none):', all, rows, {
     name: 'dosed',
     align: all.map(() => 'l'),

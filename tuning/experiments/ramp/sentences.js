@@ -41,12 +41,12 @@ function foundSentence({ ceiling_ms, most_workers }, series) {
   const { name, label, bound, blocks, met, tried, rps, refuses, furthest } = series
   const ceiling = `a mean latency of ${milliseconds(ceiling_ms)}`
   const who = `${name} (${label})`
-  const inBlocks = `met in ${met} of ${tried} blocks`
+  const inBlocks = `reached in ${met} of ${tried} blocks`
   if (blocks > 0) {
     const number = (/** @type {number} */ workers) => count(Math.round(workers))
     const passes = refuses
       ? `begins to fail requests somewhere between ${number(series.below_workers)} and ${number(series.above_workers)} workers, before ${ceiling}`
-      : `passes ${ceiling} at ${number(series.workers)} workers`
+      : `reaches ${ceiling} at ${number(series.workers)} workers`
     return `${who} ${passes}, with ${bound.length > 0 ? 'at least ' : ''}${intervalText(rps)} requests/s (${inBlocks}).`
   }
   if (met > 0) return `${who}: ${ceiling} was ${inBlocks} only, too few for a figure.`

@@ -104,9 +104,7 @@ export function byLoadBlocks(levels, reasons) {
     table(head, rows, { name: 'by-load' }),
     ...(losing.length > 0
       ? [
-          paragraph(
-            `Requests that did not succeed at ${most}, as shares of all that were offered to the cells with this level:`,
-          ),
+          paragraph(`Requests that did not succeed at ${most}, as shares of all that were offered with this level:`),
           table(['level', ...Object.keys(LOST)], losing, { name: 'lost' }),
         ]
       : []),

@@ -78,7 +78,7 @@ function recommended({ choices, finals, responses }) {
     name,
     String(level),
     responses.find((response) => response.name === by)?.title ??
-      (KNOBS[name].advised ? 'no level was better' : 'not a question of speed'),
+      (KNOBS[name].advised ? 'no level was better' : 'only has to be high enough'),
     effect ? ratioText(effect) : NONE,
   ])
   return [

@@ -223,3 +223,28 @@ t.test('what gives nothing to go by is said', async (t) => {
   t.equal(capacity?.high_rps, null)
   t.match(problem, /lower bound|not settled/)
 })
+
+t.test('a core that changes its speed leaves no answer if that takes away one side of it', async (t) => {
+  const timed = (/** @type {(record: any) => number} */ workOf) =>
+    runOf({ resource: 'api-cpu' }).map((record) => {
+      return record.at.phase === 'search' ? { ...record, work_ms: workOf(record) } : record
+    })
+  const isFail = (/** @type {any} */ { outcome }) => outcome.verdict === 'fail'
+  const steady = answerOf(
+    PLAN,
+    timed(() => 5),
+  )
+  t.equal(steady.problem, null)
+  t.ok(steady.capacity?.low_rps && steady.capacity.high_rps, 'a steady core leaves both sides')
+
+  const slow = timed((record) => (isFail(record) ? 9.6 : 5))
+  const { capacity, problem } = answerOf(PLAN, slow)
+  t.equal(capacity?.high_rps, null, 'no fail counts')
+  t.match(problem, /same work took it 5\.0 to 9\.6 ms/)
+  t.match(problem, /all that failed/)
+
+  const fast = timed((record) => (isFail(record) ? 5 : 2.5))
+  const without = { ...PLAN, confirms: false }
+  const mostFail = [...fast, ...of(fast, 'search').filter(isFail), ...of(fast, 'search').filter(isFail)]
+  t.match(answerOf(without, mostFail).problem, /all that passed/)
+})

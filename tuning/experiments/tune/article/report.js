@@ -22,15 +22,13 @@ export function articleReport(findings) {
   return [
     answer(`Of ${conclusions.length} published conclusions: ${verdictsText(conclusions)}.`),
     drawn(successPicture(findings)),
-    paragraph(
-      'Row numbers are those of the table after this one; each row offers the same share of the peak (what gets through in a closed loop) as in the article.',
-    ),
-    table(['published', 'by', 'here', 'evidence'], verdicts, { name: 'conclusions' }),
+    paragraph('Row numbers are those of the table after this one.'),
+    table(['published', 'claimed by', 'here', 'evidence'], verdicts, { name: 'conclusions' }),
     ...(idle ? [paragraph(idle)] : []),
     rowsTable(findings),
     ...(sockets.length > 0 ? [socketsTable(sockets)] : []),
     paragraph(
-      `Rates are scaled: the article's design takes ${count(Math.round(peak_rps))}/s here in a closed loop, where the article found ${count(published_rps)}/s; each row offers the same share of that peak as in the article.${scale === 1 ? '' : ` Timeouts are those of the article x ${scale.toPrecision(2)}, so that requests can wait as long (a request's was 30 s).`} ${blocks} blocks, trials of ${duration_s} s (published: 30 s, once).`,
+      `Rates are scaled: the article's ${count(published_rps)}/s, the highest rate at which it saw no failures, stand for the ${count(Math.round(peak_rps))}/s that its design gets through here in a closed loop. Achieved/s divides the responses by the time until the last of them, so it is below the offered rate where a backlog drains after the load.${scale === 1 ? '' : ` Timeouts are those of the article x ${scale.toPrecision(2)}, so that requests can wait as long (a request's was 30 s).`} ${blocks} blocks, trials of ${duration_s} s (published: 30 s, once).`,
     ),
     method([
       `${blocks} blocks, each with every row by both generators in an order of its own. Figures are medians over the blocks. Ratios are taken within a block; their 95 % intervals go by ranks (Hodges-Lehmann, Wilcoxon's signed ranks).`,

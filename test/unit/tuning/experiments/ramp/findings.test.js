@@ -87,10 +87,10 @@ t.test('of a ceiling that less than half of the blocks met no figure is made', a
     const findings = findingsOf(PLAN, runOf(PLAN, { a: service(200, 20), b: service(400, 20) }, { invalid }))
     return { findings, text: textOf(findings) }
   }
-  t.match(found(2).text, /^A .* passes a mean latency of 200 ms at .*\(met in 6 of 8 blocks\)\.$/m)
+  t.match(found(2).text, /^A .* reaches a mean latency of 200 ms at .*\(reached in 6 of 8 blocks\)\.$/m)
   const { findings, text } = found(5)
   t.match(findings.kept.ramp.series[0], { blocks: 0, met: 3, tried: 8, workers: Number.NaN })
-  t.match(text, /^A .*: a mean latency of 200 ms was met in 3 of 8 blocks only, too few for a figure\.$/m)
+  t.match(text, /^A .*: a mean latency of 200 ms was reached in 3 of 8 blocks only, too few for a figure\.$/m)
   t.match(text, /is not known: no block has a rate at the ceiling for both/)
   t.equal(findings.work.pairs, 0)
 })
