@@ -51,10 +51,26 @@ export function speedOf(records) {
   const timed = of(records, 'search').flatMap((record) => (record.work_ms ? { record, work_ms: record.work_ms } : []))
   if (timed.length === 0) return null
   const times_ms = timed.map(({ work_ms }) => work_ms).sort((a, b) => a - b)
-  const usual_ms = times_ms[Math.floor((times_ms.length - 1) / 2)]
-  const others = timed.filter(({ work_ms }) => Math.abs(work_ms / usual_ms - 1) > OTHER_SPEED)
+  const usual_ms = usualOf(times_ms)
+  const others = timed.filter(({ work_ms }) => isOther(work_ms, usual_ms))
   const [least_ms, most_ms] = [times_ms[0], times_ms[times_ms.length - 1]]
   return { usual_ms, least_ms, most_ms, others: others.map(({ record }) => record) }
+}
+
+/**
+ * The time that most others are near to; of several, the one nearest to the median. The median itself may lie between two speeds that a
+ * core changes between, and near to none.
+ * @param {number[]} times_ms in order
+ */
+function usualOf(times_ms) {
+  const median_ms = times_ms[Math.floor((times_ms.length - 1) / 2)]
+  const near = (/** @type {number} */ usual_ms) => times_ms.filter((time_ms) => !isOther(time_ms, usual_ms)).length
+  return times_ms.toSorted((a, b) => near(b) - near(a) || Math.abs(a - median_ms) - Math.abs(b - median_ms))[0]
+}
+
+/** @param {number} time_ms @param {number} usual_ms */
+function isOther(time_ms, usual_ms) {
+  return Math.abs(time_ms / usual_ms - 1) > OTHER_SPEED
 }
 
 /** Trials at another speed of the core than most say nothing about the capacity at that speed. @param {TrialRecord[]} records @param {Plan} plan */

@@ -95,7 +95,7 @@ function speedText({ records }) {
     left > 0
       ? ` ${left} ${left === 1 ? 'trial' : 'trials'} did not count: a check just before found the core at another speed.`
       : ''
-  return `Speed of the service's core: before the trials, a fixed piece of work took ${middle} ms (median; ${least} to ${most} ms).${without}`
+  return `Speed of the service's core: before the trials, a fixed piece of work usually took ${middle} ms (${least} to ${most} ms in all).${without}`
 }
 
 /** Above this utilization, the processes on a shared core slow each other down. */

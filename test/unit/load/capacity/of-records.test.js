@@ -58,6 +58,7 @@ t.test('trials at another speed of the core than most do not count', async (t) =
     [[null, 5, 9, 5], 'pass pass invalid pass', 'one was not timed'],
     [[5, 8], 'pass invalid', 'of two, one counts'],
     [[5, 5, 8, 8, 8], 'invalid invalid pass pass pass', 'the speed changed during the run'],
+    [[8, 8.4, 11, 13, 13.5, 14], 'invalid invalid invalid pass pass pass', 'the median, 11, is near to none'],
   ])
   for (const [times_ms, verdicts, about] of rows) {
     const trials = trialsOf(timed(times_ms), PLAN)
