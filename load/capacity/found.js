@@ -29,7 +29,7 @@ function problemOf(plan, records, found) {
 }
 
 /**
- * A capacity that is bounded on one side only since the trials of the other side were made at another speed of the core. Null: it is not.
+ * A capacity that is bounded on one side only, with trials of the other side that were made at another speed of the core. Null: it is not.
  * @param {TrialRecord[]} records @param {ReturnType<typeof intervalOf>} found
  */
 function speedProblem(records, found) {
@@ -41,7 +41,8 @@ function speedProblem(records, found) {
   if (!speed.others.some((record) => record.outcome.verdict === missing && isBeyond(record))) return null
   const [least, most] = [speed.least_ms, speed.most_ms].map((ms) => ms.toFixed(1))
   const all = of(records, 'search').length
-  return `the service's core changed its speed: the same work took it ${least} to ${most} ms. So ${speed.others.length} of ${all} trials do not count, among them all that ${missing}ed`
+  const side = missing === 'fail' ? 'above' : 'below'
+  return `the service's core changed its speed: the same work took it ${least} to ${most} ms. Without the ${speed.others.length} of ${all} trials at another speed than usual, nothing bounds the capacity from ${side}`
 }
 
 /**
