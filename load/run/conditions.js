@@ -24,15 +24,8 @@ export function conditionsOf({ machine, target_machine: there, versions, databas
     `${there ? 'The generator and the lab: ' : ''}${machineText(machine)}`,
     versionsText(versions),
     database && databaseText(database),
-    timesText(started_at, finished_at),
+    `Begun ${started_at.slice(0, 16).replace('T', ' ')} UTC${finished_at ? '' : ', not finished'}`,
   ].flatMap((line) => line || [])
-}
-
-/** "2026-01-01 12:00 to 12:30 UTC" @param {string} started_at ISO 8601, UTC @param {string | null} finished_at */
-function timesText(started_at, finished_at) {
-  const [start, end] = [started_at, finished_at].map((at) => at?.slice(0, 16).split('T'))
-  if (!end) return `${start?.join(' ')} UTC (not finished)`
-  return `${start?.join(' ')} to ${(end[0] === start?.[0] ? end.slice(1) : end).join(' ')} UTC`
 }
 
 /** Leaves out what a run did not use. @param {Run['versions']} versions */

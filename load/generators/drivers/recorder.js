@@ -50,7 +50,7 @@ export class Recorder {
     this.#ticks = isSliced ? { start_ms, tick_ms: TICK_MS, ok: [] } : null
     this.#byEntry =
       entries &&
-      new Map(entries.map(({ name }) => [name, { completed: 0, ok: 0, failed: 0, latencies: new Samples() }]))
+      new Map(entries.map(({ name }) => [name, { completed: 0, ok: 0, failed: 0, latencies: new Samples(expected) }]))
   }
 
   /**
@@ -173,21 +173,22 @@ export const EXACT_SAMPLES = 1 << 20
 /** Further samples go into a histogram in microseconds, with this many significant digits and a maximum of one day. */
 const FIGURES = 4
 const MOST_US = 86_400e6
-/** Number of samples that the live display looks back on, a power of two, and of those that it sorts. */
-const LATEST = 1 << 13
-const SORTED = 2000
-/** Room for samples whose number is not known beforehand. */
-const USUAL_SAMPLES = 1 << 14
+/** Number of recent samples that the live display needs; beyond this, every other value is dropped. */
+const LATEST = 2000
+
+/** Room for samples whose number is not known beforehand; memory that is not written to costs nothing. */
+const USUAL_SAMPLES = 1 << 17
 
 /**
- * Times in ms in bounded memory, so that a trial may last for hours: up to a million individually, later ones in a histogram (Node's
- * HdrHistogram). add() is on the hot path, and V8 compiles it for the branches that it has seen. A branch that is first taken in the
- * middle of a trial, such as one that makes room, has that code thrown away and compiled again, on the core that Postgres may share.
+ * Times in ms in bounded memory, so that a trial may last for hours: the first million individually, later ones in a
+ * histogram (Node's HdrHistogram). To make room during a load costs more than the copy: V8 compiles add() for what it has seen, throws
+ * that away when it first makes room, and compiles it again on the core that Postgres may share (node --trace-deopt).
  */
 export class Samples {
   #values
-  #latest = new Float32Array(LATEST)
-  #looked = 0
+  /** @type {number[]} */
+  #latest = []
+  #every = 1
   #count = 0
   #sum = 0
   #least = Number.POSITIVE_INFINITY
@@ -201,21 +202,30 @@ export class Samples {
 
   /** @param {number} value */
   add(value) {
-    this.#latest[this.#count & (LATEST - 1)] = value
-    if (this.#count < this.#values.length) this.#values[this.#count] = value
-    else this.#overflow(value)
+    if (this.#count % this.#every === 0) this.#look(value)
+    if (this.#count < EXACT_SAMPLES) this.#keep(value)
+    else record(this.#histogram(), value)
     this.#count++
     this.#sum += value
-    this.#least = Math.min(this.#least, value)
+    if (value < this.#least) this.#least = value
   }
 
   /** @param {number} value */
-  #overflow(value) {
-    if (this.#count >= EXACT_SAMPLES) return record(this.#histogram(), value)
-    const grown = new Float32Array(Math.min(EXACT_SAMPLES, this.#count * 2))
-    grown.set(this.#values)
-    grown[this.#count] = value
-    this.#values = grown
+  #look(value) {
+    this.#latest.push(value)
+    if (this.#latest.length < LATEST) return
+    this.#latest = this.#latest.filter((_, i) => i % 2 === 0)
+    this.#every *= 2
+  }
+
+  /** @param {number} value */
+  #keep(value) {
+    if (this.#count === this.#values.length) {
+      const grown = new Float32Array(this.#count * 2)
+      grown.set(this.#values)
+      this.#values = grown
+    }
+    this.#values[this.#count] = value
   }
 
   #histogram() {
@@ -223,14 +233,12 @@ export class Samples {
     return this.#beyond
   }
 
-  /** Percentile of the values since the last call, but of the latest 8,192 at most; of many, based on a part. @param {number} q */
+  /** Approximate percentile of the values since the last call, based on a sample if there are many. @param {number} q */
   lately(q) {
-    const number = Math.min(LATEST, this.#count - this.#looked)
-    const step = Math.ceil(number / SORTED)
-    const some = new Float32Array(number === 0 ? 0 : Math.floor(number / step))
-    for (let i = 0; i < some.length; i++) some[i] = this.#latest[(this.#count - 1 - i * step) & (LATEST - 1)]
-    this.#looked = this.#count
-    return some.length === 0 ? null : round(some.sort()[Math.ceil(q * some.length) - 1], 3)
+    const some = this.#latest.sort((a, b) => a - b)
+    this.#latest = []
+    this.#every = 1
+    return some.length === 0 ? null : round(some[Math.ceil(q * some.length) - 1], 3)
   }
 
   /** Percentiles by nearest rank. @returns {Distribution | null} null without samples */

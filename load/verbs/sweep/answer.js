@@ -146,7 +146,7 @@ function limitItems(findings) {
     ...(resource === 'none-reached'
       ? []
       : [
-          CONFIRMED[wasTested ? TESTED[String(confirmed)] : String(confirmed)],
+          (wasTested ? TESTED : CONFIRMED)[String(confirmed)],
           `What to change next: ${change} (tuning/PLAYBOOK.md#${resource}).`,
         ]),
     unseenText(plan),
@@ -176,9 +176,10 @@ const CONFIRMED = {
   true: 'Confirmed: with this limit relaxed, more got through.',
   false: 'Not confirmed: what was relaxed did not let more through.',
   null: 'Not confirmed: not relaxed, or not ours to relax.',
-  proven: 'Confirmed by the proof below.',
-  refuted: 'Not confirmed: the proof below does not support it.',
-  undecided: 'Not confirmed: the proof could not tell it from the other suspects.',
 }
-/** What a proof says of the limit. @type {Record<string, keyof typeof CONFIRMED>} */
-const TESTED = { true: 'proven', false: 'refuted', null: 'undecided' }
+/** Where the proof tested it, too; the record does not say which of the two decided. @type {Record<string, string>} */
+const TESTED = {
+  true: 'Confirmed: the throughput moved when this limit was relaxed or slowed.',
+  false: 'Not confirmed: relaxing or slowing it did not move the throughput enough.',
+  null: 'Not confirmed: the proof could not tell it from the other suspects.',
+}

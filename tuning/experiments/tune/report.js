@@ -78,7 +78,7 @@ function recommended({ choices, finals, responses }) {
     name,
     String(level),
     responses.find((response) => response.name === by)?.title ??
-      (KNOBS[name].advised ? 'no level was better' : 'only has to be high enough'),
+      (KNOBS[name].advised ? 'no level was better' : 'not chosen by speed'),
     effect ? ratioText(effect) : NONE,
   ])
   return [

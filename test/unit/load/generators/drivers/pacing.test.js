@@ -333,3 +333,23 @@ t.test('somebody who watches is told once a second', async (t) => {
     { at_ms: 3000, counts: { sent: 300, completed: 298, failed: 0 } },
   ])
 })
+
+t.test('there is room for every request before the first one leaves', async (t) => {
+  /** @type {number[]} */
+  const lengths = []
+  class Counted extends Float32Array {
+    constructor(/** @type {any[]} */ ...given) {
+      super(.../** @type {[number]} */ (given))
+      lengths.push(this.length)
+    }
+  }
+  t.intercept(globalThis, 'Float32Array', { value: Counted })
+  const { clock, ended } = startPhase({ rate_rps: 300, duration_s: 2 })
+  t.ok(lengths.length > 0)
+  t.ok(
+    lengths.every((length) => length === 600),
+    `${lengths}`,
+  )
+  clock.runUntil(2010)
+  await ended
+})

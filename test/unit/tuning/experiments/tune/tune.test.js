@@ -177,7 +177,10 @@ t.test('its conclusions, tested on trials that are made up', async (t) => {
     return {
       limit: unbounded ? { ...limit, resource: 'generator-ports' } : limit,
       traffic: { ...traffic, status: { 201: 10 }, success_ratio, errors },
-      probes: { ...probes, api: { ...probes.api, cpu_core_ratio: 0.2, context_switches } },
+      probes: {
+        ...probes,
+        api: { ...probes.api, cpu_core_ratio: 0.2, context_switches, dropped_connections: unbounded ? 5 : 0 },
+      },
     }
   })
   const found = analyseArticle(ARTICLE, records)
@@ -185,6 +188,8 @@ t.test('its conclusions, tested on trials that are made up', async (t) => {
   t.strictSame(verdicts, [
     ...['reproduced', 'reproduced', 'refuted', 'refuted', 'refuted', 'refuted', 'reproduced', 'refuted'],
   ])
+  const [codeZero] = found.conclusions.slice(-1)
+  t.match(codeZero.evidence.join('\n'), /^the service closed \d+ connections, retries included/m)
   t.match(found.conclusions[4].evidence[0], /^context switches per request, .* 0\.50x/)
   t.equal(
     found.idle,
