@@ -21,10 +21,10 @@ import { sshPlanOf } from '../system/ssh/plan.js'
  */
 
 /** connections: in a closed loop. */
-const DEFAULTS = { connections: 256, timeout_ms: 10_000, slo_p99_ms: 100, slo_success_ratio: 1 }
-/** Times of a trial that was asked for, and of one of the many of a search. */
-const LADDER = { warmup_ms: 1000, duration_ms: 10_000 }
-const SEARCH = { warmup_ms: 500, duration_ms: 2000 }
+const DEFAULTS = { connections: 256, warmup_ms: 1000, timeout_ms: 10_000, slo_p99_ms: 100, slo_success_ratio: 1 }
+/** Of a trial that was asked for, and of one of the many of a search. */
+const LADDER_MS = 10_000
+const SEARCH_MS = 2000
 /** Half-width of a quick search's interval, as a share of its middle. */
 const QUICK_PRECISION_RATIO = 0.08
 /** Minimum length of a trial, as a multiple of the SLO: until the first answers are due, a backlog says nothing. */
@@ -61,11 +61,9 @@ export const PLAN_FLAGS = {
     ...wholeNumbers(1, 60_000),
   },
   duration: durationFlag(
-    `duration of each trial (default ${LADDER.duration_ms / 1000}s; in a search ${SEARCH.duration_ms / 1000}s, or ${SLO_TIMES} x the SLO's p99 if that is longer)`,
+    `duration of each trial (default ${LADDER_MS / 1000}s; in a search ${SEARCH_MS / 1000}s, or ${SLO_TIMES} x the SLO's p99 if that is longer)`,
   ),
-  warmup: durationFlag(
-    `warm-up before each trial (default ${LADDER.warmup_ms / 1000}s; in a search ${SEARCH.warmup_ms / 1000}s)`,
-  ),
+  warmup: durationFlag(`warm-up before each trial (default ${DEFAULTS.warmup_ms / 1000}s)`),
   timeout: durationFlag(`longest wait for a response (default ${DEFAULTS.timeout_ms / 1000}s)`),
   'slo-p99': durationFlag(`a trial passes with a p99 up to this (default ${DEFAULTS.slo_p99_ms}ms)`),
   'slo-success': {
@@ -141,11 +139,10 @@ export function planOf(flags, settings = {}) {
   const isBounded = driver.loop === 'closed' || flags.connections
   const connections = isBounded ? (flags.connections ?? [DEFAULTS.connections]) : []
   const searches = driver.loop === 'open' && !flags.rates && !flags.speed
-  const times = searches ? SEARCH : LADDER
   const timeout_s = (flags.timeout ?? DEFAULTS.timeout_ms) / 1000
   const [slo, ...others] = slosOf(flags)
   const least_ms = driver.loop === 'open' ? SLO_TIMES * highestP99Of({ slo, slos: [slo, ...others], timeout_s }) : 0
-  const duration_s = (flags.duration ?? Math.max(times.duration_ms, least_ms)) / 1000
+  const duration_s = (flags.duration ?? Math.max(searches ? SEARCH_MS : LADDER_MS, least_ms)) / 1000
   refuseMisfits(driver, flags, connections, duration_s)
   const mix = mixOf(flags)
   const slos = slosOf(flags, mix.entries)
@@ -180,7 +177,7 @@ export function planOf(flags, settings = {}) {
     mix,
     slo: slos[0],
     ...(slos.length > 1 && { slos }),
-    warmup_s: (flags.warmup ?? times.warmup_ms) / 1000,
+    warmup_s: (flags.warmup ?? DEFAULTS.warmup_ms) / 1000,
     duration_s,
     timeout_s,
     ...origin,

@@ -10,6 +10,7 @@ import { openDosing } from '../verdict/dose/dosing.js'
 import { suspectsIn } from '../verdict/dose/suspects.js'
 import { judge } from '../verdict/judge.js'
 import { limitOf } from '../verdict/limit.js'
+import { leftOver_s, warmUp } from './warmup.js'
 
 /**
  * @import { Database, Look } from '../../sql/database.js'
@@ -18,10 +19,6 @@ import { limitOf } from '../verdict/limit.js'
  * @import { Calm, Target } from '../targets/index.js'
  * @import { At, MixPlan, Slo, StepLoad, TrialRecord } from '../report/record.js'
  */
-
-/** A target that refuses everything has no backlog to serve. */
-const MOST_LEFT_S = 3
-const NO_WARMUP = { sent: 0, completed: 0, ok: 0, goodput_rps: 0, status: /** @type {Record<string, number>} */ ({}) }
 
 /**
  * One trial: empty the table (and fill it, where that is what is tested), warm up, drive, count the stored rows, judge.
@@ -49,7 +46,7 @@ export async function runTrial(setup, plan, signal, onCounts, start = startGener
   let dosing
   try {
     if (target.disturb) calm = await target.disturb(generator, at, plan.trial, signal)
-    const warmup = plan.warmup_s > 0 ? await orDied(target, generator.run(plan.warmup_s)) : NO_WARMUP
+    const warmup = await orDied(target, warmUp(generator, plan))
     await setTimeout(leftOver_s(plan, warmup) * 1000, undefined, { signal })
     // A target that has just started opens its connections, each with a process of Postgres, in the warm-up.
     if (plan.slices) dosing = await openDosing(await suspectsIn(plan.slices, { target, generator, database }), signal)
@@ -86,8 +83,7 @@ export async function runTrial(setup, plan, signal, onCounts, start = startGener
     calm = async () => {}
     const rowsAfter = await orAborted(signal, async () => counted?.countRows())
     const rows_stored = counted ? Number(rowsAfter) - Number(rowsBefore) : null
-    const warmup_unanswered = warmup.sent - warmup.completed + (warmup.status[504] ?? 0)
-    const counts = { planned, rows_stored, warmup_unanswered }
+    const counts = { planned, rows_stored, warmup_unanswered: warmup.unanswered }
     const { kind, url, shownUrl = url, pid, cores, settings } = target
     const record = {
       ...{ run_id: runId, trial: plan.trial, started_at, experiment, at, cell, settings },
@@ -142,16 +138,6 @@ function describeLoad({ mix, trial, ssh_config, load_hosts, slices, times_work, 
 async function workOn({ kind, host, cores }) {
   if (host) return host.ask('timeWork', { cores })
   return kind === 'local' || kind === 'started' ? timeWork_ms(cores) : null
-}
-
-/**
- * Seconds that the target needs for the requests that a closed loop left in flight when its warm-up stopped: it would serve
- * them in the trial's own time. Requests that it refused took none.
- * @param {Pick<TrialPlan, 'loop' | 'timeout_s'>} plan @param {{ sent: number, completed: number, goodput_rps: number }} warmup
- */
-export function leftOver_s({ loop, timeout_s }, { sent, completed, goodput_rps }) {
-  const unanswered = sent - completed
-  return loop === 'open' || unanswered <= 0 ? 0 : Math.min(timeout_s, MOST_LEFT_S, unanswered / goodput_rps)
 }
 
 /** Adds the target's use of its core to the counts, for the progress view. @param {Target} target @param {(counts: any) => void} onCounts */

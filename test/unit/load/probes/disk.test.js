@@ -1,6 +1,5 @@
 import t from 'tap'
 import { diskUse, parseDisks } from '../../../../load/probes/disk.js'
-import { leftOver_s } from '../../../../load/run/trial.js'
 
 t.test('disks: whole ones are summed up, the busiest counts', async (t) => {
   const text = (/** @type {number[]} */ [read, written, busy, flushes = 0, flushing = 0]) =>
@@ -20,12 +19,4 @@ t.test('disks: whole ones are summed up, the busiest counts', async (t) => {
     flushes: 40,
     flush_ratio: 0.3,
   })
-})
-
-t.test('what a closed loop left with the target in its warm-up is waited for', async (t) => {
-  const closed = /** @type {const} */ ({ loop: 'closed', timeout_s: 10 })
-  t.equal(leftOver_s(closed, { sent: 100, completed: 60, goodput_rps: 80 }), 0.5)
-  t.equal(leftOver_s(closed, { sent: 100, completed: 100, goodput_rps: 80 }), 0)
-  t.equal(leftOver_s(closed, { sent: 100, completed: 0, goodput_rps: 0 }), 3)
-  t.equal(leftOver_s({ ...closed, loop: 'open' }, { sent: 100, completed: 60, goodput_rps: 80 }), 0)
 })
