@@ -1,5 +1,13 @@
 import t from 'tap'
-import { of, plateauOf, searchPlan, speedOf, thoughtOf, trialsOf } from '../../../../load/capacity/of-records.js'
+import {
+  of,
+  plateauOf,
+  searchPlan,
+  slowWorkOf,
+  speedOf,
+  thoughtOf,
+  trialsOf,
+} from '../../../../load/capacity/of-records.js'
 import { SEARCH_DEFAULTS } from '../../../../load/capacity/search.js'
 
 const PLAN = /** @type {any} */ ({ duration_s: 3, slo: { p99_ms: 100, success_ratio: 1 } })
@@ -67,6 +75,24 @@ t.test('trials at another speed of the core than most do not count', async (t) =
   const { usual_ms, least_ms, most_ms, others } = speedOf(timed([5, 9, 4.8, 5.1])) ?? {}
   t.strictSame([usual_ms, least_ms, most_ms, others?.length], [5, 4.8, 9, 1])
   t.equal(speedOf([...PLATEAU, ...SEARCH]), null)
+})
+
+t.test('a core that changed its speed within a trial has the mean of before and after', async (t) => {
+  const trials = timed([5, 5, 5, 5.4]).map((trial, i) => ({ ...trial, work_after_ms: [5, 9, 5.2, 5.8][i] }))
+  const { others, most_ms } = speedOf(trials) ?? {}
+  t.strictSame([others, most_ms], [[trials[1]], 7], 'of 5.4 and 5.8, it is within a tenth as well')
+})
+
+t.test('a trial waits for a core that is slower than usual, unless the last one waited in vain', async (t) => {
+  const rows = /** @type {[(number | null)[], number | null, string][]} */ ([
+    [[], null, 'nothing is known'],
+    [[null], null, 'nothing was timed'],
+    [[5], 5.5, 'a tenth above the usual'],
+    [[5, 5, 3], 5.5, 'a faster one is no reason not to'],
+    [[5, 5, 9], null, 'the last one went on at another speed'],
+    [[5, 5, 9, 5], 5.5, 'it is as usual again'],
+  ])
+  for (const [times_ms, expected, about] of rows) t.equal(slowWorkOf(timed(times_ms)), expected, about)
 })
 
 t.test('a search plan follows the plan of the run', async (t) => {
