@@ -43,23 +43,18 @@ export function searchPlan(plan, records) {
 const OTHER_SPEED = 0.1
 
 /**
- * The time of the fixed piece of work next to the trials of a search, and the trials in which the core had another speed than in most.
- * Null: it was not timed.
+ * The time of the fixed piece of work before the trials of a search, and the trials before which the core had another speed than before
+ * most. Null: it was not timed.
  * @param {TrialRecord[]} records
  */
 export function speedOf(records) {
-  const timed = of(records, 'search').flatMap((record) => (record.work_ms ? { record, work_ms: workOf(record) } : []))
+  const timed = of(records, 'search').flatMap((record) => (record.work_ms ? { record, work_ms: record.work_ms } : []))
   if (timed.length === 0) return null
   const times_ms = timed.map(({ work_ms }) => work_ms).sort((a, b) => a - b)
   const usual_ms = usualOf(times_ms)
   const others = timed.filter(({ work_ms }) => isOther(work_ms, usual_ms))
   const [least_ms, most_ms] = [times_ms[0], times_ms[times_ms.length - 1]]
   return { usual_ms, least_ms, most_ms, others: others.map(({ record }) => record) }
-}
-
-/** The mean of before and after the trial, in ms: the core may have changed its speed in between. @param {TrialRecord} record */
-function workOf({ work_ms, work_after_ms = work_ms }) {
-  return (Number(work_ms) + Number(work_after_ms)) / 2
 }
 
 /**

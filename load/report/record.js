@@ -9,12 +9,12 @@
  * The record: what run.json and trials.ndjson contain. Reports, `--resume` and programs of others read it.
  * @typedef {{ run_id: string, trial: number, started_at: string, experiment: string, at: At, cell: any,
  *   settings: Record<string, string | number | null>, load: TrialLoad, traffic: TrialTraffic, probes: Probes, beside?: Beside, doses?: Dose[],
- *   work_ms?: number, work_after_ms?: number,
+ *   work_ms?: number,
  *   target: { kind: string, url: string, pid: number | null, cores: string | null }, outcome: Outcome, limit: Limit }} TrialRecord
  *   one line of trials.ndjson; trial: number within the run, from 1; experiment: the verb; at: its place in the design; cell:
  *   settings by name; null where there is one target only; settings: read back from the running process; beside: what else was
  *   done to the target meanwhile; doses: of a proof, in the order in which they were taken;
- *   work_ms, work_after_ms: that a fixed piece of work took on the service's cores before the trial, and after it
+ *   work_ms: that a fixed piece of work took on the service's cores before the trial
  * @typedef {{ api: ApiProbe, postgres: PostgresProbe, kernel: KernelProbe, here?: KernelProbe, target?: any,
  *   generator: ProcessProbe & { lateness_ms?: Distribution | null, open_files_max?: number, cores?: string } }} Probes what was
  *   observed of each part during the load; a field is missing where it could not be observed; kernel: of the machine on which the
@@ -80,7 +80,7 @@
  * @property {number | null} [nofile] limit of open files of the generator
  * @property {number} [timeout_s] of a request, if not the plan's
  * @property {Slice[]} [slices] equal parts of the load, in which suspects are slowed in turns
- * @property {boolean} [times_work] a fixed piece of work is timed on the service's cores before the load, and after it
+ * @property {boolean} [times_work] a fixed piece of work is timed on the service's cores before the load
  * @property {number} [slow_work_ms] the load waits a while as long as that work takes longer than this
  * @property {boolean} [checkpoint] a CHECKPOINT is run halfway through the load
  * @property {MixPlan} [mix] the plan's, unless told otherwise

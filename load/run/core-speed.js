@@ -31,7 +31,7 @@ export async function awaitSpeed_ms(
 }
 
 /** Times the work once. @param {Pick<Target, 'kind' | 'host' | 'cores'>} target @returns {Promise<number | null>} ms; null: its cores are not known */
-export async function workOn_ms({ kind, host, cores }) {
+async function workOn_ms({ kind, host, cores }) {
   if (host) return host.ask('timeWork', { cores })
   return kind === 'local' || kind === 'started' ? timeWork_ms(cores) : null
 }

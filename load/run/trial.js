@@ -9,7 +9,7 @@ import { openDosing } from '../verdict/dose/dosing.js'
 import { suspectsIn } from '../verdict/dose/suspects.js'
 import { judge } from '../verdict/judge.js'
 import { limitOf } from '../verdict/limit.js'
-import { awaitSpeed_ms, workOn_ms } from './core-speed.js'
+import { awaitSpeed_ms } from './core-speed.js'
 import { leftOver_s, warmUp } from './warmup.js'
 
 /**
@@ -87,7 +87,6 @@ export async function runTrial(setup, plan, signal, onCounts, start = startGener
     const rowsAfter = await orAborted(signal, async () => counted?.countRows())
     const rows_stored = counted ? Number(rowsAfter) - Number(rowsBefore) : null
     const counts = { planned, rows_stored, warmup_unanswered: warmup.unanswered }
-    const work_after_ms = work_ms === null ? null : await orAborted(signal, () => workOn_ms(target))
     const { kind, url, shownUrl = url, pid, cores, settings } = target
     const record = {
       ...{ run_id: runId, trial: plan.trial, started_at, experiment, at, cell, settings },
@@ -96,7 +95,6 @@ export async function runTrial(setup, plan, signal, onCounts, start = startGener
       traffic: { ...counts, ...traffic },
       probes: found,
       ...(work_ms !== null && { work_ms }),
-      ...(work_after_ms !== null && { work_after_ms }),
       ...(beside && { beside }),
       ...(doses && { doses }),
     }

@@ -93,9 +93,9 @@ function speedText({ records }) {
   const left = speed.others.length
   const without =
     left > 0
-      ? ` ${left} ${left === 1 ? 'trial' : 'trials'} did not count: checks next to ${left === 1 ? 'it' : 'them'} found the core at another speed.`
+      ? ` ${left} ${left === 1 ? 'trial' : 'trials'} did not count: a check just before found the core at another speed.`
       : ''
-  return `Speed of the service's core: between the trials, a fixed piece of work usually took ${middle} ms (${least} to ${most} ms in all).${without}`
+  return `Speed of the service's core: before the trials, a fixed piece of work usually took ${middle} ms (${least} to ${most} ms in all).${without}`
 }
 
 /** Above this utilization, the processes on a shared core slow each other down. */

@@ -77,12 +77,6 @@ t.test('trials at another speed of the core than most do not count', async (t) =
   t.equal(speedOf([...PLATEAU, ...SEARCH]), null)
 })
 
-t.test('a core that changed its speed within a trial has the mean of before and after', async (t) => {
-  const trials = timed([5, 5, 5, 5.4]).map((trial, i) => ({ ...trial, work_after_ms: [5, 9, 5.2, 5.8][i] }))
-  const { others, most_ms } = speedOf(trials) ?? {}
-  t.strictSame([others, most_ms], [[trials[1]], 7], 'of 5.4 and 5.8, it is within a tenth as well')
-})
-
 t.test('a trial waits for a core that is slower than usual, unless the last one waited in vain', async (t) => {
   const rows = /** @type {[(number | null)[], number | null, string][]} */ ([
     [[], null, 'nothing is known'],
