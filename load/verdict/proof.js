@@ -95,7 +95,8 @@ function rounded(estimate, low, high) {
  *
  * A core that is busy for a share U of the time could serve 1 / U times as much (the utilization law, see ledger.js). So one that is half
  * idle is not the limit alone, however much the throughput follows its speed: it is idle while something else works. If all cores
- * together fill the cycle, though none is full, that is another core, and they take turns.
+ * together fill the cycle, though none is full, that is another core, and they take turns. By the same law, a suspect that the
+ * throughput follows is the limit if its core alone is full: beside it, nothing that is faster would gain more than a twentieth.
  * @param {TrialRecord[]} records with doses
  * @returns {{ kind: 'full' | 'lock-step' | 'tie' | 'none' | 'undecided', suspects: Elasticity[], isIdle?: boolean }} suspects: one
  *   limit, or several that share the time, most elastic first; isIdle: nothing else moves the throughput, but its core is mostly idle
@@ -121,6 +122,10 @@ export function provenBy(records) {
     (isFirst && isIdle && (busyRatio(records, elasticities) ?? 0) >= BUSY)
   const isAlone = isFirst && (!isIdle || (sharing.length === 1 && !takesTurns))
   if (isAlone) return { kind: 'full', suspects: [narrowest(pairs, first, moving)], isIdle }
+  const onFull = sharing.filter((one) => (busyRatio(records, [one]) ?? 0) >= FULL)
+  if (onFull.length === 1 && onFull[0].elasticity >= LEAST) {
+    return { kind: 'full', suspects: [narrowest(pairs, onFull[0], moving)] }
+  }
   if (!takesTurns) return { kind: 'undecided', suspects: sharing }
   const full = new Set(
     records.flatMap((record) =>

@@ -142,6 +142,27 @@ const CASES = [
     [SERVICE, OTHERS, GENERATOR],
   ],
   [
+    'the full core, where the noise leaves room for a second one that the throughput follows',
+    { [SERVICE]: 1.05, [OTHERS]: 0.2, [POSTGRES]: 0.7, [GENERATOR]: 0.5 },
+    { noise: 0.03, busy: { 0: 0.96, 1: 0.83 } },
+    'full',
+    [SERVICE],
+  ],
+  [
+    'the full core of two that the throughput follows alike',
+    { [SERVICE]: 0.6, [OTHERS]: 0.62, [POSTGRES]: 0.4, [GENERATOR]: 0.1 },
+    { noise: 0.01, busy: { 0: 0.8, 1: 0.97 } },
+    'full',
+    [OTHERS],
+  ],
+  [
+    'no core that is full, but that the throughput hardly follows',
+    { [SERVICE]: 0.6, [OTHERS]: 0.35, [POSTGRES]: 0.3, [GENERATOR]: 0.1 },
+    { noise: 0.02, busy: { 0: 0.8, 1: 0.97 } },
+    'lock-step',
+    [],
+  ],
+  [
     'two full cores, either of which could be the limit',
     { [SERVICE]: 0.95, [OTHERS]: 1 },
     { noise: 0.02, busy: { 0: 0.99, 1: 0.97 } },
