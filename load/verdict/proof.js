@@ -96,7 +96,7 @@ function rounded(estimate, low, high) {
  * A core that is busy for a share U of the time could serve 1 / U times as much (the utilization law, see ledger.js). So one that is half
  * idle is not the limit alone, however much the throughput follows its speed: it is idle while something else works. If all cores
  * together fill the cycle, though none is full, that is another core, and they take turns. By the same law, a suspect that the
- * throughput follows is the limit if its core alone is full: beside it, nothing that is faster would gain more than a twentieth.
+ * throughput follows is the limit if its core alone is full: nothing elsewhere would gain more than a twentieth by being faster.
  * @param {TrialRecord[]} records with doses
  * @returns {{ kind: 'full' | 'lock-step' | 'tie' | 'none' | 'undecided', suspects: Elasticity[], isIdle?: boolean }} suspects: one
  *   limit, or several that share the time, most elastic first; isIdle: nothing else moves the throughput, but its core is mostly idle
@@ -123,8 +123,9 @@ export function provenBy(records) {
   const isAlone = isFirst && (!isIdle || (sharing.length === 1 && !takesTurns))
   if (isAlone) return { kind: 'full', suspects: [narrowest(pairs, first, moving)], isIdle }
   const onFull = sharing.filter((one) => (busyRatio(records, [one]) ?? 0) >= FULL)
-  if (onFull.length === 1 && onFull[0].elasticity >= LEAST) {
-    return { kind: 'full', suspects: [narrowest(pairs, onFull[0], moving)] }
+  const [fullest] = onFull
+  if (fullest?.elasticity >= LEAST && new Set(coresOf(records, onFull)).size === 1) {
+    return { kind: 'full', suspects: [narrowest(pairs, fullest, moving)] }
   }
   if (!takesTurns) return { kind: 'undecided', suspects: sharing }
   const full = new Set(
@@ -138,17 +139,23 @@ export function provenBy(records) {
 
 /** For how much of the time the cores of these suspects are busy, all together; null: unknown. @param {TrialRecord[]} records @param {Elasticity[]} suspects */
 function busyRatio(records, suspects) {
-  const rows = records.flatMap((record) => ledgerOf(record))
-  const cores = suspects.flatMap(({ suspect, resource }) => {
-    // Commits wait for a disk; what they need of a core is in that of Postgres.
-    if (resource === COMMIT) return suspects.length > 1 ? [] : null
-    return rows.find((row) => row.resource.startsWith('core ') && row.resource.includes(suspect))?.resource ?? null
-  })
+  const cores = coresOf(records, suspects)
   if (cores.includes(null)) return null
+  const rows = records.flatMap((record) => ledgerOf(record))
   const busy = [...new Set(cores)].map((core) => {
     return median(rows.flatMap(({ resource, utilization }) => (resource === core ? utilization : [])))
   })
   return busy.reduce((sum, share) => sum + share, 0)
+}
+
+/** The core of each suspect, as the ledger names it; null: unknown. @param {TrialRecord[]} records @param {Elasticity[]} suspects */
+function coresOf(records, suspects) {
+  const rows = records.flatMap((record) => ledgerOf(record)).filter(({ resource }) => resource.startsWith('core '))
+  return suspects.flatMap(({ suspect, resource }) => {
+    // Commits wait for a disk; what they need of a core is in that of Postgres.
+    if (resource === COMMIT) return suspects.length > 1 ? [] : null
+    return rows.find((row) => row.resource.includes(suspect))?.resource ?? null
+  })
 }
 
 /** Commits are part of Postgres, and Postgres of its core: all can move the throughput without being rivals. @param {Elasticity} a @param {Elasticity} b */

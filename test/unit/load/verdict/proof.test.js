@@ -156,6 +156,13 @@ const CASES = [
     [OTHERS],
   ],
   [
+    'the full core on which two suspects run that the throughput follows',
+    { [SERVICE]: 0.2, [OTHERS]: 1, [POSTGRES]: 0.8, [GENERATOR]: 0.8 },
+    { noise: 0.02, busy: { 0: 0.65, 1: 0.98 } },
+    'full',
+    [OTHERS],
+  ],
+  [
     'no core that is full, but that the throughput hardly follows',
     { [SERVICE]: 0.6, [OTHERS]: 0.35, [POSTGRES]: 0.3, [GENERATOR]: 0.1 },
     { noise: 0.02, busy: { 0: 0.8, 1: 0.97 } },
