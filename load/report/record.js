@@ -8,8 +8,7 @@
 /**
  * The record: what run.json and trials.ndjson contain. Reports, `--resume` and programs of others read it.
  * @typedef {{ run_id: string, trial: number, started_at: string, experiment: string, at: At, cell: any,
- *   settings: Record<string, string | number | null>, load: TrialLoad, traffic: TrialTraffic, probes: Probes, beside?: Beside, doses?: Dose[],
- *   work_ms?: number,
+ *   settings: Record<string, string | number | null>, load: TrialLoad, traffic: TrialTraffic, probes: Probes, beside?: Beside, doses?: Dose[], work_ms?: number,
  *   target: { kind: string, url: string, pid: number | null, cores: string | null }, outcome: Outcome, limit: Limit }} TrialRecord
  *   one line of trials.ndjson; trial: number within the run, from 1; experiment: the verb; at: its place in the design; cell:
  *   settings by name; null where there is one target only; settings: read back from the running process; beside: what else was
