@@ -22,7 +22,7 @@ export const SETTINGS = {
   PORT: whole('port number', 3000, [0, 65_535], 'Port of the API; 0 takes a free one'),
   ADMIN_HOST: host('127.0.0.1', 'Address that /metrics, /healthz and /readyz bind'),
   ADMIN_PORT: whole('port number', 3001, [0, 65_535], 'Port of /metrics, /healthz and /readyz; 0 takes a free one'),
-  POOL_MAX: whole('connections', 20, [1, 10_000], 'Maximum number of database connections'),
+  POOL_MAX: whole('connections', 20, [1, 10_000], 'Maximum size of the pool of database connections'),
   POOL_CONNECT_TIMEOUT_MS: ms(2000, [1, 600_000], 'Longest wait for a database connection, queue included'),
   POOL_IDLE_TIMEOUT_MS: ms(30_000, [0, 86_400_000], 'An idle database connection is closed after this; 0: never'),
   POOL_MAX_LIFETIME_MS: ms(1_800_000, [0, 86_400_000], 'A database connection older than this is replaced; 0: never'),
@@ -45,9 +45,17 @@ export const SETTINGS = {
   KEEP_ALIVE_TIMEOUT_MS: ms(65_000, [1, 3_600_000], 'An idle client connection is closed after this'),
   REQUEST_TIMEOUT_MS: ms(10_000, [100, 600_000], 'Longest time for a request, head and body, to arrive'),
   SHUTDOWN_TIMEOUT_MS: ms(10_000, [1, 600_000], 'Requests still in flight this long after SIGTERM are dropped; exit 1'),
-  MAX_QUEUE_MS: ms(1000, [0, 600_000], 'A request that would wait longer gets a 503 at once; 0: never'),
+  MAX_QUEUE_MS: ms(
+    1000,
+    [0, 600_000],
+    'A request that would wait longer gets a 503 at once, unless the core is saturated; 0: never',
+  ),
   MAX_QUEUE_REQUESTS: whole('requests', 10_000, [1, 1_000_000], 'A request gets a 503 at once while this many wait'),
-  MAX_LOOP_DELAY_MS: ms(500, [0, 600_000], 'A request gets a 503 at once while the event loop is this late; 0: never'),
+  MAX_LOOP_DELAY_MS: ms(
+    500,
+    [0, 600_000],
+    'A request gets a 503 at once while the event loop is this late, unless the core is saturated; 0: never',
+  ),
   MAX_CONNECTIONS: whole(
     'connections',
     10_000,

@@ -8,19 +8,23 @@
  * does not hold in the next. Postgres shares that core, so a trial that came second began with a burst. The fourth has none.
  */
 const PHASES_OF_PACED = 3
+/** With fewer requests, no function is compiled that would be compiled again. */
+const LEAST_PER_PHASE = 100
 /** A target that refuses everything has no backlog to serve. */
 const MOST_LEFT_S = 3
 
 /**
  * Warms up the generator and its target: without it, a trial would measure how they start.
- * @param {Pick<Generator, 'run'>} generator @param {Pick<TrialPlan, 'driver' | 'warmup_s'>} plan @returns {Promise<Warmup>}
+ * @param {Pick<Generator, 'run'>} generator @param {Pick<TrialPlan, 'driver' | 'rate_rps' | 'warmup_s'>} plan
+ * @returns {Promise<Warmup>}
  * @typedef {{ sent: number, completed: number, ok: number, unanswered: number, goodput_rps: number }} Warmup unanswered: in flight at the
  *   end, or answered with 504; goodput_rps: of its last phase
  */
-export async function warmUp(generator, { driver, warmup_s }) {
+export async function warmUp(generator, { driver, rate_rps, warmup_s }) {
   const warmup = { sent: 0, completed: 0, ok: 0, unanswered: 0, goodput_rps: 0 }
   if (warmup_s === 0) return warmup
-  const phases = driver === 'paced' ? PHASES_OF_PACED : 1
+  const isLong = driver === 'paced' && Number(rate_rps) * warmup_s >= PHASES_OF_PACED * LEAST_PER_PHASE
+  const phases = isLong ? PHASES_OF_PACED : 1
   for (let i = 0; i < phases; i++) {
     const { sent, completed, ok, status, goodput_rps } = await generator.run(warmup_s / phases)
     warmup.sent += sent

@@ -3,7 +3,7 @@ import { leftOver_s, warmUp } from '../../../../load/run/warmup.js'
 
 /** @import { Traffic } from '../../../../load/report/record.js' */
 
-/** Returns what a warm-up gives, and the durations of its phases. @param {{ driver: string, warmup_s: number }} plan @param {object[]} traffic of its phases */
+/** Returns what a warm-up gives, and the durations of its phases. @param {{ driver: string, rate_rps: number | null, warmup_s: number }} plan @param {object[]} traffic of its phases */
 async function warmedUp(plan, traffic) {
   /** @type {number[]} */
   const durations_s = []
@@ -20,14 +20,14 @@ t.test(
       { sent: 20, completed: 20, ok: 20, status: { 201: 20 }, goodput_rps: 20 },
       { sent: 30, completed: 28, ok: 28, status: { 201: 28 }, goodput_rps: 28 },
     ]
-    const { warmup, durations_s } = await warmedUp({ driver: 'paced', warmup_s: 1.5 }, traffic)
+    const { warmup, durations_s } = await warmedUp({ driver: 'paced', rate_rps: 200, warmup_s: 1.5 }, traffic)
     t.strictSame(durations_s, [0.5, 0.5, 0.5])
     t.strictSame(warmup, { sent: 60, completed: 57, ok: 56, unanswered: 4, goodput_rps: 28 })
   },
 )
 
 t.test('a target that answers nothing costs one timeout, not three', async (t) => {
-  const { durations_s } = await warmedUp({ driver: 'paced', warmup_s: 3 }, [
+  const { durations_s } = await warmedUp({ driver: 'paced', rate_rps: 1000, warmup_s: 3 }, [
     { sent: 9, completed: 0, ok: 0, status: {} },
   ])
   t.strictSame(durations_s, [1])
@@ -35,8 +35,10 @@ t.test('a target that answers nothing costs one timeout, not three', async (t) =
 
 t.test('other drivers warm up at once, and none does that is not asked to', async (t) => {
   const traffic = [{ sent: 9, completed: 9, ok: 9, status: {}, goodput_rps: 3 }]
-  t.strictSame((await warmedUp({ driver: 'wrk', warmup_s: 3 }, traffic)).durations_s, [3])
-  t.strictSame((await warmedUp({ driver: 'paced', warmup_s: 0 }, traffic)).durations_s, [])
+  t.strictSame((await warmedUp({ driver: 'wrk', rate_rps: null, warmup_s: 3 }, traffic)).durations_s, [3])
+  t.strictSame((await warmedUp({ driver: 'vegeta', rate_rps: 1000, warmup_s: 3 }, traffic)).durations_s, [3])
+  t.strictSame((await warmedUp({ driver: 'paced', rate_rps: 99, warmup_s: 3 }, traffic)).durations_s, [3], 'too few')
+  t.strictSame((await warmedUp({ driver: 'paced', rate_rps: 1000, warmup_s: 0 }, traffic)).durations_s, [])
 })
 
 t.test('what a closed loop left with the target in its warm-up is waited for', async (t) => {
