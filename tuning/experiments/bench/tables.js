@@ -87,7 +87,7 @@ export const TABLES = {
   },
   direct: {
     about:
-      '**The database without a service in front of it**: the same rows without HTTP, from a client on the core of the service; the ' +
+      '**The database without a service in front of it**: beside `batched`, the same rows without HTTP, from a client on the core of the service; the ' +
       "last column is the CPU of all of Postgres' processes, as a share of one core. The ratios compare with batched in the same " +
       'block: above 1, the database could take more than the API sends.',
     columns: [

@@ -43,7 +43,7 @@ const CHAPTERS = {
   },
   'pool-waits': {
     'pool-follows-littles-law-5-ms': {
-      sentence: 'With the database 5 ms away, twice the pool is twice the rate: 8 connections against 4.',
+      sentence: 'With the database 5 ms away, twice the pool is nearly twice the rate: 8 connections against 4.',
       test: { experiment: 'pool-far', measure: 'goodput', expect: 'more', least_ratio: 1.6 },
     },
     'pool-follows-littles-law-1-ms': {
@@ -81,7 +81,7 @@ const CHAPTERS = {
       test: { experiment: 'one-slot', measure: 'goodput', expect: 'same', least_ratio: 1.25 },
     },
     'semi-space-saves-cpu': {
-      sentence: 'A young generation of 64 MiB instead of 16 saves CPU.',
+      sentence: 'Semi-spaces (halves of the young generation) of 64 MiB instead of 16 save CPU.',
       test: { experiment: 'semi-space', measure: 'cpu', expect: 'less', least_ratio: 1.03 },
     },
     'node-24-is-node-20': {

@@ -51,7 +51,7 @@ export function littleTable({ pools }) {
     `${figure(goodput_rps, 0)}/s`,
     (goodput_rps / predicted_rps).toFixed(2),
   ])
-  const rates = ['pool / time', 'measured', 'measured / predicted']
+  const rates = ['predicted: pool / time', 'measured', 'measured / predicted']
   return table(['database away', 'pool', 'a statement holds a connection', ...rates], rows)
 }
 

@@ -37,10 +37,10 @@ export const secondOpinion = {
       ...oneOf(['wrk', 'autocannon']),
     },
     blocks: numberFlag(`sweeps, each between two closed loops (default ${DEFAULTS.blocks})`, 1, 100),
-    quick: { value: '', about: 'one sweep: under two minutes' },
+    quick: { value: '', about: 'one sweep: about three minutes' },
     seed: seedFlag(`seed of the users (default ${DEFAULTS.seed})`),
   },
-  examples: `  npm run second-opinion            about ten minutes
+  examples: `  npm run second-opinion            about a quarter of an hour
   npm run second-opinion -- --quick
   INSERT_MODE=single npm run second-opinion -- --blocks 3`,
   plan(flags, settings) {

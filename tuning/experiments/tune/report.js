@@ -117,7 +117,7 @@ function cellsTable({ cells }) {
     ...success,
     'p99 at 1x',
     'goodput/s at 1.5x',
-    'x anchor',
+    'goodput / anchor',
     'CPU us at 0.5x',
   ]
   return table(head, rows, { name: 'cells' })
