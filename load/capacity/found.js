@@ -42,7 +42,7 @@ function speedProblem(records, found) {
   const [least, most] = [speed.least_ms, speed.most_ms].map((ms) => ms.toFixed(1))
   const all = of(records, 'search').length
   const side = missing === 'fail' ? 'above' : 'below'
-  return `the service's core changed its speed: the same work took it ${least} to ${most} ms. Without the ${speed.others.length} of ${all} trials at another speed than usual, nothing bounds the capacity from ${side}`
+  return `the service's core changed its speed: the same work took it ${least} to ${most} ms. Without the ${speed.others.length} of ${all} trials at another speed than usual, too few are left to bound the capacity from ${side}`
 }
 
 /**

@@ -5,10 +5,10 @@
 
 /**
  * V8 compiles the generator's functions again in the first phases of a process, for 20 to 40 ms each: what it learned in one phase
- * does not hold in the next. Postgres shares that core, so a trial that came second began with a burst. The fourth has none.
+ * does not hold in the next. Postgres shares that core, so a trial that is the second phase begins with a burst; the fourth has none.
  */
 const PHASES_OF_PACED = 3
-/** With fewer requests, no function is compiled that would be compiled again. */
+/** A phase sends a whole number of requests: three short ones would send more than were asked for. */
 const LEAST_PER_PHASE = 100
 /** A target that refuses everything has no backlog to serve. */
 const MOST_LEFT_S = 3

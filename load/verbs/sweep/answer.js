@@ -43,7 +43,7 @@ function capacityText({ capacity, plan, records }) {
   const rates = `Capacity: ${ratesText(capacity)}${timesText(capacity, plan)}`
   if (low_rps === null) return `${rates}, the lowest rate tried ${basis}.`
   if (bounded_by) return `${rates}: more than that could not be offered, since ${bounded_by} ${basis}.`
-  if (high_rps === null) return `${rates}; no valid trial failed ${basis}.`
+  if (high_rps === null) return `${rates}; the trials that count settle no upper bound ${basis}.`
   const width = ((high_rps - low_rps) / (high_rps + low_rps)) * 100
   return `${rates}, ± ${width.toFixed(1)} % ${basis}.`
 }
