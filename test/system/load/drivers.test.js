@@ -253,7 +253,7 @@ for (const driver of ['client', 'paced']) {
     async (t) => {
       /** @type {string[]} */
       const wrong = []
-      let ids = 0
+      let [ids, reads] = [0, 0]
       let gives = true
       const url = await httpServer(t, async (req, res) => {
         const body = Buffer.concat(await req.toArray()).toString()
@@ -261,6 +261,7 @@ for (const driver of ['client', 'paced']) {
           res.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(content))
         }
         if (req.method === 'POST') return answer(201, gives ? { user: { id: ++ids, note: 'ä"' } } : {})
+        reads++
         const isKnown = Number(req.url?.slice(3)) >= 1 && Number(req.url?.slice(3)) <= ids
         if (!isKnown || req.headers['x-note'] !== 'Ã¤"' || body !== '["ä\\""]')
           wrong.push(`${req.url} ${req.headers['x-note']} ${body}`)
@@ -281,10 +282,10 @@ for (const driver of ['client', 'paced']) {
         },
       ]
       const load = { entries, connections: 4, rate_rps: 300, duration_s: 0.2 }
-      const { errors, by_entry } = await loadHere(driver, url, { ...load, isEnough: () => ids > 2 })
+      const { errors, by_entry } = await loadHere(driver, url, { ...load, isEnough: () => reads > 0 })
       t.strictSame(errors, {})
       t.strictSame(wrong, [])
-      t.ok(by_entry.read.ok > 0 && by_entry.create.ok > 0, JSON.stringify(by_entry))
+      t.ok(ids > 0 && by_entry.read.ok > 0, JSON.stringify(by_entry))
       gives = false
       const { planned, errors: none, by_entry: without } = await loadHere(driver, url, load)
       t.strictSame([none, without.read.completed], [{ 'server:no-value': planned }, 0], 'what nobody gave, nobody sent')
