@@ -26,9 +26,11 @@ export const MIN_REQUESTS = 3 * 459
  * @property {boolean} confirmed whether a long trial passed, or the usual trials are as long anyway
  */
 export function levelsOf(trials, plan) {
-  const rates = [...new Set(trials.map(({ rate_rps }) => rate_rps))].sort((a, b) => a - b)
+  // Trials at another speed of the core are as if they had not been made: they neither judge a rate nor use it up.
+  const judging = trials.filter(({ other_speed }) => !other_speed)
+  const rates = [...new Set(judging.map(({ rate_rps }) => rate_rps))].sort((a, b) => a - b)
   return rates.map((rate_rps) => {
-    const own = trials.filter((trial) => trial.rate_rps === rate_rps)
+    const own = judging.filter((trial) => trial.rate_rps === rate_rps)
     const usual_s = usualDuration(rate_rps, plan)
     const short = countsOf(own.filter(({ duration_s }) => duration_s <= usual_s))
     const long = countsOf(own.filter(({ duration_s }) => duration_s > usual_s))

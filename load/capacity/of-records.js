@@ -6,7 +6,7 @@ import { MIN_REQUESTS } from './levels.js'
 import { edgesOf, SEARCH_DEFAULTS } from './search.js'
 
 /**
- * @import { NextTrial } from './search.js'
+ * @import { NextTrial, SearchTrial } from './search.js'
  * @import { Plan, Slo, TrialRecord, TrialTraffic } from '../report/record.js'
  */
 
@@ -48,13 +48,22 @@ const OTHER_SPEED = 0.1
  * @param {TrialRecord[]} records
  */
 export function speedOf(records) {
-  const timed = of(records, 'search').flatMap((record) => (record.work_ms ? { record, work_ms: record.work_ms } : []))
+  return speedIn(of(records, 'search'))
+}
+
+/**
+ * The same of any trials.
+ * @template {{ work_ms?: number | null }} T
+ * @param {T[]} trials
+ */
+export function speedIn(trials) {
+  const timed = trials.flatMap((trial) => (trial.work_ms ? { trial, work_ms: trial.work_ms } : []))
   if (timed.length === 0) return null
   const times_ms = timed.map(({ work_ms }) => work_ms).sort((a, b) => a - b)
   const usual_ms = usualOf(times_ms)
   const others = timed.filter(({ work_ms }) => isOther(work_ms, usual_ms))
   const [least_ms, most_ms] = [times_ms[0], times_ms[times_ms.length - 1]]
-  return { usual_ms, least_ms, most_ms, others: others.map(({ record }) => record) }
+  return { usual_ms, least_ms, most_ms, others: others.map(({ trial }) => trial) }
 }
 
 /**
@@ -91,10 +100,17 @@ export function trialsOf(records, { slo, nth_slo = 0 }) {
     const { at, load, outcome } = record
     const [rate_rps, growing] = [Number(load.rate_rps), growingBacklog(record, slo)]
     const kept_rps = growing && (1 - growing.share) * rate_rps
-    const verdict = others.includes(record) ? 'invalid' : outcome.verdict
-    const trial = { rate_rps, duration_s: load.duration_s, verdict, score: scoreOf(record, slo), kept_rps }
+    const judged = { rate_rps, duration_s: load.duration_s, ...outcomeOf(outcome.verdict, others.includes(record)) }
+    const trial = { ...judged, score: scoreOf(record, slo), kept_rps }
     return (at.slo ?? 0) === nth_slo ? trial : { ...trial, foreign: /** @type {const} */ (true) }
   })
+}
+
+/** What a trial says of the capacity. @param {SearchTrial['verdict']} verdict @param {boolean} isAtOtherSpeed */
+export function outcomeOf(verdict, isAtOtherSpeed) {
+  return isAtOtherSpeed
+    ? { verdict: /** @type {const} */ ('invalid'), other_speed: /** @type {const} */ (true) }
+    : { verdict }
 }
 
 /**

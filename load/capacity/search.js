@@ -46,9 +46,10 @@ export const SEARCH_DEFAULTS = {
  * repeats decides both edges of a narrow bracket (MLRsearch, IETF draft), and one long trial confirms the lower edge.
  * @param {SearchTrial[]} trials open-loop trials so far, in order @param {SearchPlan} plan
  * @returns {NextTrial | null} null: done
- * @typedef {{ rate_rps: number, duration_s: number, verdict: 'pass' | 'fail' | 'invalid', score: number, kept_rps?: number | null, foreign?: true }} SearchTrial
+ * @typedef {{ rate_rps: number, duration_s: number, verdict: 'pass' | 'fail' | 'invalid', score: number, kept_rps?: number | null, foreign?: true, other_speed?: true }} SearchTrial
  *   score: see scoreOf; meaningless if invalid; kept_rps: rate that the target kept up with while its backlog grew;
- *   foreign: made in the search for another SLO's capacity, whose number of trials is limited by itself
+ *   foreign: made in the search for another SLO's capacity, whose number of trials is limited by itself; other_speed: invalid because
+ *   the core had another speed than usual
  * @typedef {typeof SEARCH_DEFAULTS & { plateau_rps: number, sustains?: boolean, min_requests?: number }} SearchPlan plateau_rps: goodput of the closed loop, a
  *   first guess; sustains: the confirming trial was asked for, so it is made even when the trials have run out;
  *   min_requests: of a usual trial, as far as max_duration_s allows
@@ -137,7 +138,9 @@ export function searchProblem(trials, plan, interval) {
   }
   if (width <= MOST_WIDTH.unsettled) return null
   const between = `${low ? `${low.rate_rps}/s passed` : 'none passed'}, ${high ? `${high.rate_rps}/s failed` : 'none failed'}`
-  return `the search had not settled after ${trials.length} trials: ${between}`
+  const ignored = trials.filter(({ other_speed }) => other_speed).length
+  const others = ignored > 0 ? `, of which ${ignored} did not count, as the core had another speed than usual` : ''
+  return `the search had not settled after ${trials.length} trials${others}: ${between}`
 }
 
 /**

@@ -4,11 +4,16 @@ import { normal } from '../../../load/system/random.js'
  * Synthetic services, each with a known capacity, to measure the search against. A trial's score is ln(p99 / SLO); x is
  * ln(rate / capacity).
  * @typedef {() => number} Random the next number in [0, 1)
- * @typedef {{ plateau_rps: number, trial: (trial: { rate_rps: number, duration_s: number }) => Judged, capacity_rps: () => number,
- *   reach_rps?: number }} Service plateau_rps: what a closed loop would measure; capacity_rps: the rate that passes half of the
- *   trials which meet no stall; reach_rps: beyond this rate the generator is the limit
- * @typedef {{ verdict: 'pass' | 'fail' | 'invalid', score: number }} Judged
+ * @typedef {{ plateau_rps: number, trial: (trial: { rate_rps: number, duration_s: number }) => Judged,
+ *   capacity_rps: (usual_ms: number) => number, reach_rps?: number }} Service plateau_rps: what a closed loop would measure;
+ *   capacity_rps: the rate that passes half of the trials which meet no stall, at the speed at which the fixed piece of work takes
+ *   usual_ms; reach_rps: beyond this rate the generator is the limit
+ * @typedef {{ verdict: 'pass' | 'fail' | 'invalid', score: number, work_ms?: number }} Judged work_ms: time of the fixed piece of work
+ *   before the trial
  */
+
+/** How much longer the work of a request takes at the lower of two speeds. */
+const OTHER_SLOWNESS = 1.65
 
 /** @type {Record<string, { about: string, create: (random: Random) => Service }>} */
 export const CURVES = {
@@ -54,6 +59,11 @@ export const CURVES = {
     about: 'slope; the capacity takes a random step of 1 % before each trial, and the truth is its mean',
     create: wandering,
   },
+  'two-speeds': {
+    about:
+      'slope, on a core with two speeds, one 1.65 times the other, each for three trials on average; the truth is for the usual one',
+    create: twoSpeeds,
+  },
   queue: {
     about: 'what is offered beyond the service rate queues up, so longer trials are stricter; the truth is for 8 s',
     create: queue,
@@ -62,7 +72,7 @@ export const CURVES = {
     about: 'slope, with a capacity from a thirtieth to four times of the plateau',
     create: (random) => {
       const service = CURVES.slope.create(random)
-      const plateau_rps = service.capacity_rps() / Math.exp(between(random, Math.log(1 / 30), Math.log(4)))
+      const plateau_rps = service.capacity_rps(0) / Math.exp(between(random, Math.log(1 / 30), Math.log(4)))
       return { ...service, plateau_rps }
     },
   },
@@ -106,6 +116,22 @@ function wandering(random) {
   }
 }
 
+/** A core that shares its hardware with another guest. @param {Random} random @returns {Service} */
+function twoSpeeds(random) {
+  const { capacity_rps, plateau_rps } = drawn(random)
+  const work_ms = 10
+  let slowness = random() < 0.5 ? 1 : OTHER_SLOWNESS
+  return {
+    plateau_rps,
+    trial: ({ rate_rps }) => {
+      if (random() < 1 / 3) slowness = slowness === 1 ? OTHER_SLOWNESS : 1
+      const judgement = judged(slope(Math.log((rate_rps * slowness) / capacity_rps), random))
+      return { ...judgement, work_ms: work_ms * slowness * Math.exp(0.02 * normal(random)) }
+    },
+    capacity_rps: (usual_ms) => (usual_ms < 1.3 * work_ms ? capacity_rps : capacity_rps / OTHER_SLOWNESS),
+  }
+}
+
 /** The SLO is 100 ms, as by default. @param {Random} random @returns {Service} */
 function queue(random) {
   const slo_s = 0.1
@@ -131,7 +157,7 @@ function queue(random) {
 /** @param {Random} random @returns {Service} */
 function generatorBound(random) {
   const service = CURVES.slope.create(random)
-  const reach_rps = service.capacity_rps() * between(random, 0.6, 0.9)
+  const reach_rps = service.capacity_rps(0) * between(random, 0.6, 0.9)
   const plateau_rps = reach_rps * Math.exp(between(random, -0.3, 0.3))
   /** @type {Service['trial']} */
   const trial = (load) => {

@@ -1,10 +1,11 @@
+import { outcomeOf, speedIn } from '../../../load/capacity/of-records.js'
 import * as search from '../../../load/capacity/search.js'
 import { seededRandom } from '../../../load/system/random.js'
 import { CURVES } from './curves.js'
 
 /**
  * @import { SearchTrial } from '../../../load/capacity/search.js'
- * @import { Service } from './curves.js'
+ * @import { Judged, Service } from './curves.js'
  */
 
 /** The time of a trial in addition to its load: the generator starts, warms up, and the table is emptied and counted. */
@@ -44,22 +45,28 @@ export function summarize(runs) {
 
 /** @typedef {ReturnType<typeof searchOnce>} Found */
 
+/** @typedef {SearchTrial & Judged} Made as the service judged it */
+
 /** @param {Service} service */
 function searchOnce(service) {
   const plan = { ...search.SEARCH_DEFAULTS, plateau_rps: service.plateau_rps }
+  /** @type {Made[]} */
+  const made = []
   /** @type {SearchTrial[]} */
-  const trials = []
+  let trials = []
   let time_s = 0
   for (let next = search.nextTrial(trials, plan); next; next = search.nextTrial(trials, plan)) {
     const { rate_rps, duration_s } = next
-    trials.push({ rate_rps, duration_s, ...service.trial(next) })
+    made.push({ rate_rps, duration_s, ...service.trial(next) })
+    trials = trialsOf(made)
     time_s += duration_s + OVERHEAD_S
   }
   const interval = search.intervalOf(trials, plan)
   const { low_rps = null, high_rps = null } = interval ?? {}
-  const capacity_rps = service.capacity_rps()
+  const capacity_rps = service.capacity_rps(speedIn(made)?.usual_ms ?? 0)
   return {
     plan,
+    made,
     trials,
     time_s,
     interval,
@@ -70,6 +77,12 @@ function searchOnce(service) {
       return (low_rps ?? 0) * (1 - margin) <= capacity_rps && capacity_rps <= (high_rps ?? capacity_rps) * (1 + margin)
     },
   }
+}
+
+/** The trials as the search sees them: some were made at another speed of the core than most. @param {Made[]} made @returns {SearchTrial[]} */
+export function trialsOf(made) {
+  const others = speedIn(made)?.others ?? []
+  return made.map((trial) => ({ ...trial, ...outcomeOf(trial.verdict, others.includes(trial)) }))
 }
 
 /** @param {number[]} values */

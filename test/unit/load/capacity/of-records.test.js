@@ -71,6 +71,10 @@ t.test('trials at another speed of the core than most do not count', async (t) =
   for (const [times_ms, verdicts, about] of rows) {
     const trials = trialsOf(timed(times_ms), PLAN)
     t.equal(trials.map(({ verdict }) => verdict).join(' '), verdicts, about)
+    t.ok(
+      trials.every(({ verdict, other_speed }) => (verdict === 'invalid') === (other_speed === true)),
+      `${about}: why they do not`,
+    )
   }
   const { usual_ms, least_ms, most_ms, others } = speedOf(timed([5, 9, 4.8, 5.1])) ?? {}
   t.strictSame([usual_ms, least_ms, most_ms, others?.length], [5, 4.8, 9, 1])

@@ -3,7 +3,7 @@ import t from 'tap'
 import { intervalOf, nextTrial } from '../../../../load/capacity/search.js'
 import { seededRandom } from '../../../../load/system/random.js'
 import { CURVES } from '../../../../tuning/experiments/simulate/curves.js'
-import { simulate, summarize } from '../../../../tuning/experiments/simulate/runs.js'
+import { simulate, summarize, trialsOf } from '../../../../tuning/experiments/simulate/runs.js'
 
 /** Of each kind of service; `npm run simulate` makes thousands. */
 const RUNS = 60
@@ -28,9 +28,9 @@ t.test('nextTrial: a run that was cut off goes on as if it had not been', async 
   for (const name of Object.keys(CURVES)) {
     const runs = simulate(name, { runs: 2, seed: 5 })
     t.equal(runs.length, 2)
-    for (const { trials: all, plan } of runs) {
+    for (const { made: all, plan } of runs) {
       const kept = JSON.parse(JSON.stringify(all))
-      const again = [...all, null].map((_, i) => nextTrial(kept.slice(0, i), plan))
+      const again = [...all, null].map((_, i) => nextTrial(trialsOf(kept.slice(0, i)), plan))
       t.strictSame(
         again.map((next) => next && { rate_rps: next.rate_rps, duration_s: next.duration_s }),
         [...all.map(({ rate_rps, duration_s }) => ({ rate_rps, duration_s })), null],
@@ -73,6 +73,16 @@ t.test('the search finds the capacity of synthetic services', async (t) => {
   t.ok(inside >= 0.9 && near >= 0.98, `all services: the interval holds it: ${inside}, or nearly: ${near}`)
   const stated = all.map(({ interval }) => Number(interval?.confidence))
   t.ok(Math.min(...stated) >= 0.9, `the least confidence that is stated: ${Math.min(...stated)}`)
+})
+
+t.test('a core that changes between two speeds takes more trials, but not the upper bound', async (t) => {
+  const runs = simulate('two-speeds', { runs: RUNS, seed: 7 })
+  const found = summarize(runs)
+  t.ok(found.inside >= 0.85 && found.near >= 0.97, `the interval holds it: ${found.inside}, or nearly: ${found.near}`)
+  t.ok(Math.abs(found.bias) <= 0.015, `bias: ${found.bias}`)
+  const open = runs.filter(({ interval }) => !interval?.low_rps || !interval.high_rps)
+  t.ok(open.length <= 0.05 * RUNS, `${open.length} of ${RUNS} are bounded on one side only`)
+  t.ok(found.unanswered <= 0.08, `without an answer: ${found.unanswered}`)
 })
 
 t.test('the search says "at least" where the generator is the limit', async (t) => {

@@ -6,19 +6,20 @@ import { edgesOf, intervalOf, nextTrial, SEARCH_DEFAULTS, searchProblem } from '
 /** @import { SearchTrial } from '../../../../load/capacity/search.js' */
 
 const PLAN = { ...SEARCH_DEFAULTS, precision_ratio: 0.05, plateau_rps: 1000 }
-const VERDICTS = /** @type {const} */ ({ P: 'pass', F: 'fail', I: 'invalid' })
+const VERDICTS = /** @type {const} */ ({ P: 'pass', F: 'fail', I: 'invalid', S: 'invalid' })
 
 /**
- * '700P 1000F+2.5 700P@8': rate, verdict, score unless 1 off the SLO, seconds unless 2.
+ * '700P 1000F+2.5 700P@8': rate, verdict (S: made at another speed), score unless 1 off the SLO, seconds unless 2.
  * @param {string} text
  * @returns {SearchTrial[]}
  */
 function trials(text) {
-  return [...text.matchAll(/(\d+)([PFI])([+-][\d.]+)?(?:@(\d+))?/g)].map(([, rate, letter, score, duration]) => ({
+  return [...text.matchAll(/(\d+)([PFIS])([+-][\d.]+)?(?:@(\d+))?/g)].map(([, rate, letter, score, duration]) => ({
     rate_rps: Number(rate),
     verdict: VERDICTS[/** @type {'P'} */ (letter)],
     score: score ? Number(score) : letter === 'P' ? -1 : 1,
     duration_s: Number(duration ?? 2),
+    ...(letter === 'S' && { other_speed: /** @type {const} */ (true) }),
   }))
 }
 
@@ -94,6 +95,25 @@ t.test('nextTrial gives up after max_trials that say something, or half as many 
   t.equal(next('700P 980F', { ...PLAN, max_trials: 2 }), null)
   t.equal(next('700P 980I', { ...PLAN, max_trials: 2 }), '980 bracket')
   t.equal(next('700P 980I 980I', { ...PLAN, max_trials: 2 }), null)
+})
+
+t.test('nextTrial: trials at another speed of the core are repeated, and their rate is not given up', async (t) => {
+  const rows = [
+    ['700S', '700 bracket', 'as if it had not been made'],
+    ['700P 980S 980S 980S 980S', '980 bracket', 'however many there are'],
+    ['900P 980F 900P 980F 900S@8 900S@8 900S@8', '900 confirm', 'long ones too'],
+    ['700P 980I 980S 980I', '980 bracket', 'they are not among the invalid ones of a rate'],
+    ['700P 980I 980S 980I 980I', '810 bracket', 'which is given up after three of those'],
+    [
+      '821P 1150F 1020P 1100S 1100S 1100F 1020F 1020S 1020P 1100P 1100F 1020S 1020S 821S 821P',
+      '1020 edge',
+      'a search that met two speeds of a core',
+    ],
+  ]
+  for (const [text, expected, about] of rows) t.equal(next(text), expected, `${about}: ${text}`)
+  const six = { ...PLAN, max_trials: 4 }
+  t.equal(next('700S 700S 700S 700S 700S', six), '700 bracket')
+  t.equal(next('700S 700S 700S 700S 700S 700S', six), null, 'they count as trials')
 })
 
 t.test('nextTrial: rates are whole numbers from 1, of three digits', async (t) => {
@@ -190,6 +210,7 @@ t.test('searchProblem says why there is no trustworthy answer', async (t) => {
     ['', /^expected a rate with enough valid trials, got none: 0 of 0 were invalid/, 'no trial'],
     ['700I 700I 700I', /^expected a rate .* 3 of 3 were invalid/, 'no valid trial'],
     ['700P 980F', /^the search had not settled after 2 trials: 700\/s passed, 980\/s failed/, 'cut off'],
+    ['700P 980F 980S 980S', /after 4 trials, of which 2 did not count, .* speed than usual: 700\/s/, 'at two speeds'],
     ['900P 980F 900P 980F 900I@8 900I@8 900I@8', /^expected a rate .* 3 of 7 were/, 'a rate that cannot be confirmed'],
     ['700P', /not settled after 1 trials: 700\/s passed, none failed$/, 'no upper bound'],
     ['700F', /not settled after 1 trials: none passed, 700\/s failed$/, 'no lower bound'],
