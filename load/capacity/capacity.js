@@ -14,7 +14,6 @@ import {
   of,
   plateauOf,
   searchPlan,
-  slowWorkOf,
   thoughtOf,
   trialsOf,
 } from './of-records.js'
@@ -256,13 +255,11 @@ function openStep(plan, records, at, cell, about, { rate_rps, duration_s }, rest
   const isWarm = isSameCell(records.at(-1)?.cell ?? null, cell) && !(restart && (!plan.url || plan.start))
   const warmup_s = isWarm ? plan.warmup_s : Math.max(plan.warmup_s, COLD_WARMUP_S)
   const load = { driver, loop, rate_rps, ...connectionsFor(plan, rate_rps), warmup_s, duration_s }
-  const slow_work_ms = slowWorkOf(records)
   const trial = step(plan, records, at, cell, about, {
     ...load,
     fresh_connections,
     unbounded,
     times_work: true,
-    ...(slow_work_ms !== null && { slow_work_ms }),
     ...(arrivals && { arrivals }),
   })
   return restart ? { ...trial, restart } : trial

@@ -1,6 +1,7 @@
 import { ratesText } from '../report/format.js'
 import { growingBacklog } from '../verdict/backlog.js'
 import { boundedLatencies, failingEntries } from '../verdict/latencies.js'
+import { median } from '../verdict/ranks.js'
 import { isValid } from './ladder.js'
 import { MIN_REQUESTS } from './levels.js'
 import { edgesOf, SEARCH_DEFAULTS } from './search.js'
@@ -39,42 +40,41 @@ export function searchPlan(plan, records) {
   }
 }
 
-/** A core whose time for the same work is further from the usual than this, as a share of it, has another speed. */
+/** What differs from the usual by more than this share of it is taken to differ. */
 const OTHER_SPEED = 0.1
 
 /**
- * The time of the fixed piece of work before the trials of a search, and the trials before which the core had another speed than before
- * most. Null: it was not timed.
+ * The time of the fixed piece of work before the trials of a search, and the trials at another speed of the core than most. Null: it was
+ * not timed.
  * @param {TrialRecord[]} records
  */
 export function speedOf(records) {
-  return speedIn(of(records, 'search'))
+  return speedIn(of(records, 'search'), ({ probes }) => probes?.api.cpu_us_per_request)
 }
 
 /**
- * The same of any trials.
+ * The same of any trials. The work alone tells too little: between it and a trial lie seconds, and on a core that shares its hardware with
+ * another guest, the speed may change several times in one. So a trial has another speed if its requests cost the service accordingly
+ * more, or less, CPU time than those of most trials; where that is not known, if the work did.
  * @template {{ work_ms?: number | null }} T
- * @param {T[]} trials
+ * @param {T[]} trials @param {(trial: T) => number | null | undefined} costOf CPU time of a request
  */
-export function speedIn(trials) {
-  const timed = trials.flatMap((trial) => (trial.work_ms ? { trial, work_ms: trial.work_ms } : []))
+export function speedIn(trials, costOf) {
+  const timed = trials.flatMap((trial) =>
+    trial.work_ms ? { trial, work_ms: trial.work_ms, cost: costOf(trial) ?? null } : [],
+  )
   if (timed.length === 0) return null
   const times_ms = timed.map(({ work_ms }) => work_ms).sort((a, b) => a - b)
   const usual_ms = usualOf(times_ms)
-  const others = timed.filter(({ work_ms }) => isOther(work_ms, usual_ms))
+  const costs = timed.flatMap(({ work_ms, cost }) => (isOther(work_ms, usual_ms) ? [] : (cost ?? [])))
+  const usualCost = costs.length > 0 ? median(costs) : null
+  const others = timed.filter(({ work_ms, cost }) => {
+    if (!isOther(work_ms, usual_ms)) return false
+    if (cost === null || usualCost === null) return true
+    return isOther(cost, usualCost) && cost > usualCost === work_ms > usual_ms
+  })
   const [least_ms, most_ms] = [times_ms[0], times_ms[times_ms.length - 1]]
   return { usual_ms, least_ms, most_ms, others: others.map(({ trial }) => trial) }
-}
-
-/**
- * The time of the work, in ms, above which the next trial had better wait: it would not count. Null: it is not known yet, or the last
- * trial waited in vain.
- * @param {TrialRecord[]} records
- */
-export function slowWorkOf(records) {
-  const slow_ms = (1 + OTHER_SPEED) * (speedOf(records)?.usual_ms ?? 0)
-  const last = of(records, 'search').at(-1)
-  return last?.work_ms && last.work_ms <= slow_ms ? slow_ms : null
 }
 
 /**
@@ -88,9 +88,9 @@ function usualOf(times_ms) {
   return times_ms.toSorted((a, b) => near(b) - near(a) || Math.abs(a - median_ms) - Math.abs(b - median_ms))[0]
 }
 
-/** @param {number} time_ms @param {number} usual_ms */
-function isOther(time_ms, usual_ms) {
-  return Math.abs(time_ms / usual_ms - 1) > OTHER_SPEED
+/** @param {number} value @param {number} usual */
+function isOther(value, usual) {
+  return Math.abs(value / usual - 1) > OTHER_SPEED
 }
 
 /** Trials at another speed of the core than most say nothing about the capacity at that speed. @param {TrialRecord[]} records @param {Plan} plan */

@@ -80,7 +80,6 @@
  * @property {number} [timeout_s] of a request, if not the plan's
  * @property {Slice[]} [slices] equal parts of the load, in which suspects are slowed in turns
  * @property {boolean} [times_work] a fixed piece of work is timed on the service's cores before the load
- * @property {number} [slow_work_ms] the load waits a while as long as that work takes longer than this
  * @property {boolean} [checkpoint] a CHECKPOINT is run halfway through the load
  * @property {MixPlan} [mix] the plan's, unless told otherwise
  * @typedef {Omit<StepLoad, 'mix' | 'timeout_s'> & { timeout_s: number, mix: string, seed: number, load_hosts?: string[], local_addresses?: string[] }} TrialLoad

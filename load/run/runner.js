@@ -143,15 +143,7 @@ async function runTrials({ experiment, run, plan, results }, state, records, io,
       const trialPlan = { trial, mix: plan.mix, timeout_s: plan.timeout_s, ...origin.of(load.driver), ...load }
       progress.trialStarted(trialPlan, step.left_s, cell, step.about)
       const database = target.countsRows ? site.database : null
-      const about = {
-        look: site.look,
-        slo: plan.slo,
-        runId: state.run_id,
-        experiment: experiment.name,
-        at,
-        cell,
-        note: progress.note,
-      }
+      const about = { look: site.look, slo: plan.slo, runId: state.run_id, experiment: experiment.name, at, cell }
       const record = await lab.runTrial({ target, database, ...about }, trialPlan, signal, progress.tick)
       results.appendTrial(record)
       records.push(record)

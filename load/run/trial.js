@@ -5,11 +5,11 @@ import { startGenerator } from '../generators/drive.js'
 import { startProbes } from '../probes/index.js'
 import { watchProcess } from '../probes/process.js'
 import { countedDoses } from '../system/dose/commit.js'
+import { timeWork_ms } from '../system/speed.js'
 import { openDosing } from '../verdict/dose/dosing.js'
 import { suspectsIn } from '../verdict/dose/suspects.js'
 import { judge } from '../verdict/judge.js'
 import { limitOf } from '../verdict/limit.js'
-import { awaitSpeed_ms } from './core-speed.js'
 import { leftOver_s, warmUp } from './warmup.js'
 
 /**
@@ -22,22 +22,19 @@ import { leftOver_s, warmUp } from './warmup.js'
 
 /**
  * One trial: empty the table (and fill it, where that is what is tested), warm up, drive, count the stored rows, judge.
- * @param {{ target: Target, database: Database | null, look?: Look, slo: Slo, runId: string, experiment: string, at: At, cell: any,
- *   note?: (text: string) => void }} setup database: null when the target's rows are not ours to count; look: at the database of such a
- *   target; note: says what a trial waits for
+ * @param {{ target: Target, database: Database | null, look?: Look, slo: Slo, runId: string, experiment: string, at: At, cell: any }} setup
+ *   database: null when the target's rows are not ours to count; look: at the database of such a target
  * @param {TrialPlan} plan @param {AbortSignal} signal @param {(counts: any) => void} onCounts while the load is on
  * @param {(...args: Parameters<typeof startGenerator>) => Promise<Generator>} [start] @returns {Promise<TrialRecord>}
  * @typedef {StepLoad & Pick<Load, 'load_hosts' | 'ssh_config' | 'local_addresses'> & { trial: number, mix: MixPlan, timeout_s: number }} TrialPlan
  *   trial: number within the run, from 1
  */
 export async function runTrial(setup, plan, signal, onCounts, start = startGenerator) {
-  const { target, database, look = null, slo, runId, experiment, at, cell, note = () => {} } = setup
+  const { target, database, look = null, slo, runId, experiment, at, cell } = setup
   const started_at = new Date().toISOString()
   await orAborted(signal, async () => database?.reset())
   await orAborted(signal, async () => target.fill?.())
-  const work_ms = plan.times_work
-    ? await orAborted(signal, () => awaitSpeed_ms(target, plan.slow_work_ms, { signal, note }))
-    : null
+  const work_ms = plan.times_work ? await orAborted(signal, () => workOn_ms(target)) : null
   // An unknown server may dedicate a process or a thread to each open connection; idle ones would then block it.
   const load = { ...plan, url: target.url, on_demand: target.kind === 'url' || target.kind === 'started' }
   const startLoad = target.startLoad ?? start
@@ -132,9 +129,15 @@ export async function checkpointIn(database, delay_s, signal) {
 }
 
 /** @param {TrialPlan} plan */
-function describeLoad({ mix, trial, ssh_config, load_hosts, slices, times_work, slow_work_ms, ...load }) {
+function describeLoad({ mix, trial, ssh_config, load_hosts, slices, times_work, ...load }) {
   const hosts = load_hosts && { load_hosts: load_hosts.map(({ host }) => host) }
   return { ...load, ...hosts, mix: mix.name, seed: mix.seed }
+}
+
+/** The time of a fixed piece of work on the service's cores; null: they are not known. @param {Target} target @returns {Promise<number | null>} ms */
+async function workOn_ms({ kind, host, cores }) {
+  if (host) return host.ask('timeWork', { cores })
+  return kind === 'local' || kind === 'started' ? timeWork_ms(cores) : null
 }
 
 /** Adds the target's use of its core to the counts, for the progress view. @param {Target} target @param {(counts: any) => void} onCounts */

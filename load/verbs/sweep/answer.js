@@ -93,7 +93,7 @@ function speedText({ records }) {
   const left = speed.others.length
   const without =
     left > 0
-      ? ` ${left} ${left === 1 ? 'trial' : 'trials'} did not count: a check just before found the core at another speed.`
+      ? ` ${left} ${left === 1 ? 'trial' : 'trials'} did not count: before ${left === 1 ? 'it' : 'them'} the core had another speed, and ${left === 1 ? 'its' : 'their'} requests cost accordingly more or less CPU.`
       : ''
   return `Speed of the service's core: before the trials, a fixed piece of work usually took ${middle} ms (${least} to ${most} ms in all).${without}`
 }

@@ -8,8 +8,8 @@ import { normal } from '../../../load/system/random.js'
  *   capacity_rps: (usual_ms: number) => number, reach_rps?: number }} Service plateau_rps: what a closed loop would measure;
  *   capacity_rps: the rate that passes half of the trials which meet no stall, at the speed at which the fixed piece of work takes
  *   usual_ms; reach_rps: beyond this rate the generator is the limit
- * @typedef {{ verdict: 'pass' | 'fail' | 'invalid', score: number, work_ms?: number }} Judged work_ms: time of the fixed piece of work
- *   before the trial
+ * @typedef {{ verdict: 'pass' | 'fail' | 'invalid', score: number, work_ms?: number, cost?: number }} Judged work_ms: time of the fixed
+ *   piece of work before the trial; cost: CPU time of a request, in any unit
  */
 
 /** How much longer the work of a request takes at the lower of two speeds. */
@@ -126,7 +126,8 @@ function twoSpeeds(random) {
     trial: ({ rate_rps }) => {
       if (random() < 1 / 3) slowness = slowness === 1 ? OTHER_SLOWNESS : 1
       const judgement = judged(slope(Math.log((rate_rps * slowness) / capacity_rps), random))
-      return { ...judgement, work_ms: work_ms * slowness * Math.exp(0.02 * normal(random)) }
+      const [before, within] = [slowness, slowness].map((times) => times * Math.exp(0.02 * normal(random)))
+      return { ...judgement, work_ms: work_ms * before, cost: within }
     },
     capacity_rps: (usual_ms) => (usual_ms < 1.3 * work_ms ? capacity_rps : capacity_rps / OTHER_SLOWNESS),
   }

@@ -63,7 +63,7 @@ function searchOnce(service) {
   }
   const interval = search.intervalOf(trials, plan)
   const { low_rps = null, high_rps = null } = interval ?? {}
-  const capacity_rps = service.capacity_rps(speedIn(made)?.usual_ms ?? 0)
+  const capacity_rps = service.capacity_rps(speedIn(made, ({ cost }) => cost)?.usual_ms ?? 0)
   return {
     plan,
     made,
@@ -81,7 +81,7 @@ function searchOnce(service) {
 
 /** The trials as the search sees them: some were made at another speed of the core than most. @param {Made[]} made @returns {SearchTrial[]} */
 export function trialsOf(made) {
-  const others = speedIn(made)?.others ?? []
+  const others = speedIn(made, ({ cost }) => cost)?.others ?? []
   return made.map((trial) => ({ ...trial, ...outcomeOf(trial.verdict, others.includes(trial)) }))
 }
 

@@ -227,7 +227,10 @@ t.test('what gives nothing to go by is said', async (t) => {
 t.test('a core that changes its speed leaves no answer if that takes away one side of it', async (t) => {
   const timed = (/** @type {(record: any) => number} */ workOf) =>
     runOf({ resource: 'api-cpu' }).map((record) => {
-      return record.at.phase === 'search' ? { ...record, work_ms: workOf(record) } : record
+      if (record.at.phase !== 'search') return record
+      const work_ms = workOf(record)
+      const api = { ...record.probes.api, cpu_us_per_request: 20 * work_ms }
+      return { ...record, work_ms, probes: { ...record.probes, api } }
     })
   const isFail = (/** @type {any} */ { outcome }) => outcome.verdict === 'fail'
   const steady = answerOf(

@@ -1,13 +1,5 @@
 import t from 'tap'
-import {
-  of,
-  plateauOf,
-  searchPlan,
-  slowWorkOf,
-  speedOf,
-  thoughtOf,
-  trialsOf,
-} from '../../../../load/capacity/of-records.js'
+import { of, plateauOf, searchPlan, speedOf, thoughtOf, trialsOf } from '../../../../load/capacity/of-records.js'
 import { SEARCH_DEFAULTS } from '../../../../load/capacity/search.js'
 
 const PLAN = /** @type {any} */ ({ duration_s: 3, slo: { p99_ms: 100, success_ratio: 1 } })
@@ -81,16 +73,24 @@ t.test('trials at another speed of the core than most do not count', async (t) =
   t.equal(speedOf([...PLATEAU, ...SEARCH]), null)
 })
 
-t.test('a trial waits for a core that is slower than usual, unless the last one waited in vain', async (t) => {
-  const rows = /** @type {[(number | null)[], number | null, string][]} */ ([
-    [[], null, 'nothing is known'],
-    [[null], null, 'nothing was timed'],
-    [[5], 5.5, 'a tenth above the usual'],
-    [[5, 5, 3], 5.5, 'a faster one is no reason not to'],
-    [[5, 5, 9], null, 'the last one went on at another speed'],
-    [[5, 5, 9, 5], 5.5, 'it is as usual again'],
+t.test('a trial whose requests cost as usual counts, whatever the speed of the core was before it', async (t) => {
+  const rows = /** @type {[number[], (number | null)[], string, string][]} */ ([
+    [[5, 9, 5], [100, 102, 98], 'pass pass pass', 'the core had changed its speed again'],
+    [[5, 9, 5], [100, 160, 98], 'pass invalid pass', 'its requests cost more as well'],
+    [[5, 3, 5], [100, 60, 98], 'pass invalid pass', 'or less'],
+    [[5, 9, 5], [100, 80, 98], 'pass pass pass', 'the work took longer, but its requests cost less'],
+    [[5, 5, 5], [100, 160, 98], 'pass pass pass', 'its requests alone cost more: so they may under another load'],
+    [[5, 9, 5], [100, null, 98], 'pass invalid pass', 'what its requests cost is not known'],
+    [[5, 9, 5], [null, 100, null], 'pass invalid pass', 'what they usually cost is not known'],
   ])
-  for (const [times_ms, expected, about] of rows) t.equal(slowWorkOf(timed(times_ms)), expected, about)
+  for (const [times_ms, costs_us, verdicts, about] of rows) {
+    const records = timed(times_ms).map((trial, i) => {
+      const cpu_us_per_request = costs_us[i]
+      return { ...trial, probes: { api: cpu_us_per_request === null ? {} : { cpu_us_per_request } } }
+    })
+    const found = trialsOf(records, PLAN).map(({ verdict }) => verdict)
+    t.equal(found.join(' '), verdicts, about)
+  }
 })
 
 t.test('a search plan follows the plan of the run', async (t) => {

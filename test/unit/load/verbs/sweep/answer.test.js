@@ -31,7 +31,7 @@ t.test('unlike costs of a request are not blamed on the machine: its speed was m
   const other = textsOf({ records: [...records, record(40, 8)] })[2]
   t.match(
     other,
-    /4\.0 to 8\.0 ms in all\)\. 1 trial did not count: a check just before found the core at another speed\.$/,
+    /4\.0 to 8\.0 ms in all\)\. 1 trial did not count: before it the core had another speed, and its requests cost accordingly more or less CPU\.$/,
   )
   t.equal(textsOf({ records: [record(20), record(30)] }).length, 2, 'the speed was not measured')
 })
