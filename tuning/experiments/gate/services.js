@@ -53,8 +53,8 @@ async function stopAll(targets) {
 /** @param {string} name @param {Place} place @param {GatePlan} plan @param {(Checkouts & { profiles: string }) | null} checkouts @param {boolean} isProfiled */
 async function startSide(name, place, plan, checkouts, isProfiled) {
   const side = name === 'head' ? 'head' : 'base'
-  const { url, shown_url: shownUrl } = plan.sides[side]
-  if (url) return openUrl(url, { shownUrl })
+  const { url, shown_url: shownUrl, pid } = plan.sides[side]
+  if (url) return openUrl(url, { shownUrl, processes: pid ? [pid] : [] })
   const { paths, profiles } = /** @type {Checkouts & { profiles: string }} */ (checkouts)
   const options = [place.env.NODE_OPTIONS, ...(isProfiled ? [`--import=${PROFILER}`] : [])].filter(Boolean).join(' ')
   const env = { ...place.env, NODE_OPTIONS: options, REDLINE_PROFILES: path.join(profiles, side) }

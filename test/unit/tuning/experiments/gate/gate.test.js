@@ -1,6 +1,7 @@
 import fs from 'node:fs'
 import t from 'tap'
 import { gate } from '../../../../../tuning/experiments/gate/gate.js'
+import { openService } from '../../../../../tuning/experiments/gate/services.js'
 import { createService } from '../../../../support/simulated/service.js'
 import { memoryFolder, simulate } from '../../../../support/simulated/verb.js'
 
@@ -71,4 +72,15 @@ t.test('each slice visits all sides, and both loads are made', async (t) => {
   }
   const [open] = records.filter(({ load }) => load.loop === 'open')
   t.ok(Math.abs(open.load.rate_rps / 500 - 1) < 0.1, `${open.load.rate_rps}: half of what the base takes`)
+})
+
+t.test('the processes of running services are those that were named', async (t) => {
+  const [url, name] = ['http://127.0.0.1:1/', 'node']
+  const plan = /** @type {any} */ ({ sides: { base: { url, pid: { pid: 4711, name } }, head: { url, pid: null } } })
+  const place = /** @type {any} */ ({})
+  const processesOf = async (/** @type {string} */ side) =>
+    (await openService({ side, start: 1 }, place, plan, null)).processes
+  t.strictSame(await processesOf('base'), [{ pid: 4711, name }])
+  t.strictSame(await processesOf('again'), [{ pid: 4711, name }], 'the base is one service')
+  t.strictSame(await processesOf('head'), [])
 })
