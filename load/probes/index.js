@@ -3,6 +3,7 @@ import { watchFamily } from './family.js'
 import { watchGenerator } from './generator.js'
 import { watchKernel } from './kernel.js'
 import { watchPostgres } from './postgres.js'
+import { watchProcess } from './process.js'
 
 /**
  * @import { Database, Look } from '../../sql/database.js'
@@ -49,6 +50,18 @@ export async function startProbes({ target, database, generator }) {
         return Object.fromEntries(await Promise.all(found))
       }
     },
+  }
+}
+
+/**
+ * Watches the CPU time of a service, of whatever kind. The returned function gives it in seconds since then; null: it is not known.
+ * @param {Pick<Watched, 'pid' | 'processes'>} target
+ */
+export function watchCpu_s(target) {
+  const use = busiestOf(target) ?? watchProcess(target.pid)
+  return () => {
+    const found = use()
+    return found && (found.threads_cpu_s ?? found.cpu_s)
   }
 }
 

@@ -45,7 +45,7 @@ export async function runTrial(setup, plan, signal, onCounts, start = startGener
   /** @type {Awaited<ReturnType<typeof openDosing>> | undefined} */
   let dosing
   try {
-    if (target.disturb) calm = await target.disturb(generator, at, plan.trial, signal)
+    if (target.disturb) calm = await target.disturb(generator, at, plan, signal)
     const warmup = await orDied(target, warmUp(generator, plan))
     await setTimeout(leftOver_s(plan, warmup) * 1000, undefined, { signal })
     // A target that has just started opens its connections, each with a process of Postgres, in the warm-up.

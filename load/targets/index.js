@@ -6,7 +6,7 @@ import { openSsh } from './ssh.js'
  * @import { startGenerator } from '../generators/drive.js'
  * @import { Probe } from '../probes/index.js'
  * @import { Host } from '../system/ssh/host.js'
- * @import { Beside } from '../report/record.js'
+ * @import { Beside, MixPlan, StepLoad } from '../report/record.js'
  */
 
 /**
@@ -22,8 +22,9 @@ import { openSsh } from './ssh.js'
  *   watch?: () => Promise<Probe>, fill?: () => Promise<void> }} Special processes: of a service that is not ours, each with its descendants; countsRows: its rows are in the run's database; writesBeside: the disturbance stores rows
  *   too, so that the trial's own cannot be counted; startLoad: starts the load, if it is not one of the lab's generators; watch:
  *   starts a probe of its own after the warm-up; fill: puts rows into the emptied table before a trial
- * @typedef {(generator: { pid: number }, at: any, trial: number, signal: AbortSignal) => Promise<Calm>} Disturb begins a disturbance
- *   for one trial; at: the trial's place in the design; trial: its number
+ * @typedef {(generator: { pid: number }, at: any, trial: DisturbedTrial, signal: AbortSignal) => Promise<Calm>} Disturb begins a disturbance
+ *   for one trial; at: the trial's place in the design; trial: its number and its load
+ * @typedef {Pick<StepLoad, 'driver' | 'rate_rps' | 'connections'> & { trial: number, mix: MixPlan, timeout_s: number }} DisturbedTrial
  * @typedef {() => Promise<Beside | void>} Calm ends a disturbance, and returns what it did
  */
 

@@ -21,7 +21,12 @@ t.test('the writes beside a trial end with it, and are numbered as it is', async
   const plan = { ...PLAN, background_rps: 100, duration_s: 60, timeout_s: 5, mix: createUserMix(7) }
   for (const trial of [3, 4]) {
     const { disturb } = withBackground(openUrl(url), plan)
-    const calm = await disturb?.({ pid: 0 }, { phase: 'climb' }, trial, new AbortController().signal)
+    const calm = await disturb?.(
+      { pid: 0 },
+      { phase: 'climb' },
+      /** @type {any} */ ({ trial }),
+      new AbortController().signal,
+    )
     const beside = await calm?.()
     t.ok(beside && beside.planned > 0 && beside.planned < 1000 && beside.ok === beside.planned, JSON.stringify(beside))
   }

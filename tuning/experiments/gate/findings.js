@@ -23,7 +23,8 @@ export function findingsOf(plan, records, run) {
   const verdict = verdictOf(pairs, { tolerance_ratio: plan.tolerance_ratio, isBetter: criterion.isBetter })
   const figures = CRITERIA.flatMap((one) => {
     const own = pairsOf(records, one)
-    return own.length === 0
+    // The same figure is not given twice.
+    return own.length === 0 || (one !== criterion && one.name === criterion.name)
       ? []
       : {
           criterion: one,
@@ -58,9 +59,8 @@ export function findingsOf(plan, records, run) {
 
 /** @param {TrialRecord[]} records @param {Criterion} criterion @param {string} side */
 function typicalOf(records, { of, phase }, side) {
-  return median(
-    records.filter((record) => record.at.phase === phase && record.cell.side === side && isValid(record)).map(of),
-  )
+  const own = records.filter((record) => record.at.phase === phase && isValid(record))
+  return median(own.map((record) => Number(of(record, side))).filter((figure) => figure > 0))
 }
 
 /** Where the time has gone, if both wrote a profile. @param {TrialRecord[]} records @param {any} run @returns {Changed[]} */

@@ -4,7 +4,7 @@ import { MIX_FLAGS, mixOf } from '../../../load/generators/mix-flags.js'
 import { localPlan, PLAN_FLAGS } from '../../../load/run/plan.js'
 import { sideFlag } from '../../knobs/sides.js'
 import { checkOut } from './checkouts.js'
-import { blockDuration, design } from './design.js'
+import { blocksDuration, design } from './design.js'
 import { findingsOf } from './findings.js'
 import { commentOf, gateReport } from './report.js'
 import { closeServices, openService } from './services.js'
@@ -16,7 +16,7 @@ import { closeServices, openService } from './services.js'
  * @import { GateFindings } from './findings.js'
  */
 
-const DEFAULTS = { blocks: 12, tolerance: 2, path: '/', seed: 1 }
+const DEFAULTS = { blocks: 20, tolerance: 2, path: '/', seed: 1 }
 const QUICK_BLOCKS = 3
 const DURATION_S = 1
 const TIMEOUT_S = 10
@@ -29,7 +29,7 @@ export const gate = {
   name: 'gate',
   about: 'did this change cost capacity? Exit code 0: no; 1: it did; 3: not known',
   details:
-    'Both versions run at the same time, each loaded in turns with the base a second time: how far the base differs from itself\nis the noise of this machine today. It ends as soon as the answer is known.',
+    'Both versions run at the same time, and the base a second time: how far it differs from itself is the noise of this machine\ntoday. All are loaded at once for the CPU per request, and in turns for the rest. It ends as soon as the answer is known.',
   flags: {
     base: { value: 'REF', about: 'commit, branch or tag of the git repository in this folder to compare with' },
     head: { value: 'REF', about: 'the changed commit, branch or tag (default HEAD)' },
@@ -75,7 +75,7 @@ export const gate = {
   npm run gate -- --url-base http://127.0.0.1:8080/ --url-head http://127.0.0.1:8081/ --pid-base 4711 --pid-head 4712`,
   plan: planOf,
   size: (plan) =>
-    `at most ${plan.blocks} blocks: ${Math.ceil((plan.blocks * blockDuration(plan)) / 60)} min, less where the answer is clear`,
+    `at most ${plan.blocks} blocks: ${Math.ceil(blocksDuration(plan) / 60)} min, less where the answer is clear`,
   async prepare(plan, { results }, { signal, progress }) {
     const { base, head } = plan.sides
     if (base.ref === null || head.ref === null) return {}

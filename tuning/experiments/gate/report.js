@@ -44,12 +44,20 @@ export function gateReport(findings) {
     ...(functions.length > 0 ? profile : []),
     heading('How to read it', { detail: true }),
     paragraph(
-      `Medians, and the ratio of head to base with a 95 % interval, over ${figures[0]?.blocks ?? 0} blocks; noise: by how much the base differs from itself in one of twenty blocks. Accepted is ${percentText(1 + plan.tolerance_ratio)} more.`,
+      `Medians, and the ratio of head to base with a 95 % interval, over ${blocksText(figures)}; noise: by how much the base differs from itself in one of twenty blocks. Accepted is ${percentText(1 + plan.tolerance_ratio)} more.`,
     ),
     method([
-      'Each block starts the base twice and the head once, all on one core, and loads them in turns: two slices of a closed loop (after one that does not count), and one at half of its throughput for the latency. The verdict is looked for after each block, by intervals of 99 %.',
+      'Each block starts the base twice and the head once, all on one core. For the CPU per request, they are loaded at the same time, so that a change of the core costs all of them the same, with one more base whose metrics the lab reads, and whose figure is not compared (services that run already: in turns). In turns, they get two slices of a closed loop (after one that does not count), and one at half of its throughput for the latency. The verdict is looked for after each block, by intervals of 99 %.',
     ]),
   ]
+}
+
+/** How many blocks the figures come from, the first of them and the others. @param {GateFindings['figures']} figures */
+function blocksText(figures) {
+  const [first, ...others] = figures
+  const all = Math.max(0, ...others.map(({ blocks }) => blocks))
+  const rest = others.length > 0 && all !== first.blocks ? `, the others over ${all}` : ''
+  return `${first?.blocks ?? 0} blocks${rest}`
 }
 
 /** @param {GateFindings} findings */

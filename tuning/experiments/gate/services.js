@@ -2,7 +2,9 @@ import { rmSync } from 'node:fs'
 import path from 'node:path'
 import { freePorts } from '../../../load/system/ports.js'
 import { openLocal, openStarted, openUrl } from '../../../load/targets/index.js'
-import { SIDES } from './design.js'
+import { visitsOf } from '../../stats/design.js'
+import { canTogether, SIDES, WATCHED } from './design.js'
+import { togetherWith } from './together.js'
 
 /**
  * @import { Place } from '../../../load/run/site.js'
@@ -18,7 +20,8 @@ const running = new WeakMap()
 
 /**
  * The service of a side. All sides run at the same time, since an idle one costs nothing, until another start is asked for.
- * @param {{ side: string, start: number | string }} cell @param {Place} place the same object for all cells of a run
+ * @param {{ side: string, start: number | string }} cell side: of the watched one, all others are loaded at the same time
+ * @param {Place} place the same object for all cells of a run
  * @param {GatePlan} plan @param {(Checkouts & { profiles: string }) | null} checkouts null: the services run already
  * @returns {Promise<Target>}
  */
@@ -27,11 +30,20 @@ export async function openService({ side, start }, place, plan, checkouts) {
   running.set(place, state)
   if (state.start !== start) {
     await stopAll(state.targets)
-    const wanted = start === 'profile' ? ['base', 'head'] : SIDES
-    for (const one of wanted) state.targets[one] = await startSide(one, place, plan, checkouts, start === 'profile')
+    for (const one of inOrder(start, plan)) {
+      state.targets[one] = await startSide(one, place, plan, checkouts, start === 'profile')
+    }
     state.start = start
   }
-  return { ...state.targets[side], stop: async () => {} }
+  const target = side === WATCHED ? togetherWith(side, state.targets) : state.targets[side]
+  return { ...target, stop: async () => {} }
+}
+
+/** What is started, in its order: the first is warm first, so that is another one each time. @param {number | string} start @param {GatePlan} plan */
+function inOrder(start, plan) {
+  if (typeof start === 'string') return ['base', 'head']
+  const cells = canTogether(plan) ? [...SIDES, WATCHED] : SIDES
+  return visitsOf({ cells, anchor: null, blocks: 1, seed: plan.mix.seed + start }).map(({ cell }) => cell)
 }
 
 /** Ends the services of a run, and removes the checkouts. @param {Place} place */

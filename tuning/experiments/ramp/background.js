@@ -1,4 +1,4 @@
-import { startGenerator } from '../../../load/generators/drive.js'
+import { startBeside } from '../../../load/generators/beside.js'
 import { createUserMix, seedBeside } from '../../../load/generators/mix.js'
 
 /**
@@ -10,9 +10,6 @@ const LEAST_CONNECTIONS = 64
 
 /** Above the ceiling, answers take longer than the ceiling. */
 const CEILINGS = 2
-
-/** The trial ends it sooner. */
-const LONGEST_S = 24 * 3600
 
 /**
  * A target to which a second generator writes on a schedule during each trial: from before the warm-up until the trial ends and
@@ -27,21 +24,7 @@ export function withBackground(target, { background_rps: rate_rps, ceiling_ms, t
     ...target,
     writesBeside: true,
     settings: { ...target.settings, BACKGROUND_RPS: rate_rps },
-    disturb: async (_generator, _at, trial, signal) => {
-      const load = { driver: 'paced', url: target.url, mix, trial, rate_rps, connections, timeout_s }
-      const generator = await startGenerator(load, signal, () => {})
-      const running = generator.run(LONGEST_S)
-      // The trial's end awaits it; until then a rejection must not count as unhandled.
-      running.catch(() => {})
-      return async () => {
-        try {
-          generator.enough()
-          const { planned, ok, goodput_rps, latency_ms } = await running
-          return { offered_rps: rate_rps, goodput_rps, planned, ok, mean_ms: latency_ms?.mean ?? null }
-        } finally {
-          await generator.close()
-        }
-      }
-    },
+    disturb: (_generator, _at, { trial }, signal) =>
+      startBeside({ driver: 'paced', url: target.url, mix, trial, rate_rps, connections, timeout_s }, signal),
   }
 }

@@ -127,3 +127,19 @@ t.test(
     t.equal(criterionOf(records).name, 'CPU per request')
   },
 )
+
+t.test('of a trial of all sides at once, the watched one is not compared; all others must have kept up', async (t) => {
+  const record = (/** @type {number} */ block, /** @type {number} */ ok) => {
+    const target = { base_cpu_us_per_request: 100, again_cpu_us_per_request: 121, head_cpu_us_per_request: 220 }
+    const own = { api: { cpu_us_per_request: 1000 }, target }
+    const place = { at: { phase: 'together', block }, cell: { side: 'watched' } }
+    return /** @type {any} */ ({ ...place, probes: own, beside: { planned: 1000, ok }, outcome: { verdict: 'pass' } })
+  }
+  const criterion = criterionOf([record(0, 1000)])
+  t.strictSame([criterion.name, criterion.phase], ['CPU per request', 'together'])
+  const pairs = pairsOf([record(0, 1000), record(1, 990), record(2, 989)], criterion)
+  t.equal(pairs.length, 2)
+  for (const { apart, noise } of pairs) {
+    t.ok(Math.abs(apart - Math.log(2)) < 1e-12 && Math.abs(noise - Math.log(1.21)) < 1e-12, `${apart} ${noise}`)
+  }
+})

@@ -1,5 +1,6 @@
 import fs from 'node:fs'
 import t from 'tap'
+import { blocksDuration, design } from '../../../../../tuning/experiments/gate/design.js'
 import { gate } from '../../../../../tuning/experiments/gate/gate.js'
 import { openService } from '../../../../../tuning/experiments/gate/services.js'
 import { createService } from '../../../../support/simulated/service.js'
@@ -76,11 +77,48 @@ t.test('each slice visits all sides, and both loads are made', async (t) => {
 
 t.test('the processes of running services are those that were named', async (t) => {
   const [url, name] = ['http://127.0.0.1:1/', 'node']
-  const plan = /** @type {any} */ ({ sides: { base: { url, pid: { pid: 4711, name } }, head: { url, pid: null } } })
+  const sides = { base: { url, pid: { pid: 4711, name } }, head: { url, pid: null } }
+  const plan = /** @type {any} */ ({ sides, mix: { seed: 1 } })
   const place = /** @type {any} */ ({})
   const processesOf = async (/** @type {string} */ side) =>
     (await openService({ side, start: 1 }, place, plan, null)).processes
   t.strictSame(await processesOf('base'), [{ pid: 4711, name }])
   t.strictSame(await processesOf('again'), [{ pid: 4711, name }], 'the base is one service')
   t.strictSame(await processesOf('head'), [])
+})
+
+t.test('versions of a repository are loaded at once in each block, and in turns in the first ones', async (t) => {
+  const sides = { base: { ref: 'a', url: null }, head: { ref: 'b', url: null } }
+  const plan = /** @type {any} */ ({
+    sides,
+    blocks: 4,
+    duration_s: 1,
+    tolerance_ratio: 0.02,
+    mix: { seed: 1 },
+    url: null,
+  })
+  /** @type {any[]} */
+  const records = []
+  let costs = 0
+  for (let step = design(plan, records); step; step = design(plan, records)) {
+    // No two costs are near each other, so that no block decides.
+    const probes = { api: { cpu_us_per_request: 100 * ++costs } }
+    records.push({ ...step, outcome: { verdict: 'pass' }, traffic: { goodput_rps: 9000 }, probes })
+  }
+  const together = records.filter(({ at }) => at.phase === 'together')
+  t.strictSame(
+    together.map(({ at, cell, load }) => [at.block, cell.side, cell.start, load.rate_rps]),
+    [
+      [0, 'watched', 1, 1350],
+      [1, 'watched', 2, 1350],
+      [2, 'watched', 3, 1350],
+      [3, 'watched', 4, 1350],
+    ],
+    'a quarter of six tenths of the throughput',
+  )
+  const inTurns = records.filter(({ at }) => at.phase !== 'together')
+  t.strictSame([...new Set(inTurns.map(({ at }) => at.block))], [0, 1], 'the first blocks tell the rest')
+  t.equal(inTurns.length, 2 * 3 * 4)
+  t.equal(records[0].left_s, blocksDuration(plan))
+  t.equal(records.at(-1).left_s, blocksDuration(plan, 3))
 })

@@ -1,0 +1,29 @@
+import { startGenerator } from './drive.js'
+
+/**
+ * @import { Beside } from '../report/record.js'
+ * @import { Load } from './drivers/index.js'
+ */
+
+/** Whoever started it ends it sooner. */
+const LONGEST_S = 24 * 3600
+
+/**
+ * Starts a load that goes on beside a trial's own until the returned function is called, which waits for the last response.
+ * @param {Load & { rate_rps: number }} load of an open loop @param {AbortSignal} signal @returns {Promise<() => Promise<Beside>>}
+ */
+export async function startBeside(load, signal) {
+  const generator = await startGenerator(load, signal, () => {})
+  const running = generator.run(LONGEST_S)
+  // Its end is awaited later; until then a rejection must not count as unhandled.
+  running.catch(() => {})
+  return async () => {
+    try {
+      generator.enough()
+      const { planned, ok, goodput_rps, latency_ms } = await running
+      return { offered_rps: load.rate_rps, goodput_rps, planned, ok, mean_ms: latency_ms?.mean ?? null }
+    } finally {
+      await generator.close()
+    }
+  }
+}

@@ -1,0 +1,56 @@
+import t from 'tap'
+import { createUserMix } from '../../../load/generators/mix.js'
+import { openUrl } from '../../../load/targets/index.js'
+import { togetherWith } from '../../../tuning/experiments/gate/together.js'
+import { created, httpServer } from '../../support/servers.js'
+
+/** @param {string[]} urls of base, again and head @param {string} side */
+function together(urls, side) {
+  const processes = [{ pid: process.pid, name: 'node' }]
+  const targets = ['base', 'again', 'head'].map((one, i) => [one, openUrl(urls[i], { processes })])
+  const { disturb, watch, url, writesBeside } = togetherWith(side, Object.fromEntries(targets))
+  const plan = { driver: 'paced', rate_rps: 100, connections: 4, timeout_s: 5, trial: 3, mix: createUserMix(7) }
+  return { disturb: /** @type {any} */ (disturb), watch: /** @type {any} */ (watch), url, writesBeside, plan }
+}
+
+t.test('a trial of one side loads the others at the same rate, with requests of their own', async (t) => {
+  const counts = [0, 0, 0]
+  /** @type {string[]} */
+  const emails = []
+  const urls = await Promise.all(
+    counts.map((_, i) =>
+      httpServer(t, async (req, res) => {
+        emails.push(JSON.parse(Buffer.concat(await req.toArray()).toString()).email)
+        counts[i]++
+        res.writeHead(201, { 'Content-Length': 0 }).end()
+      }),
+    ),
+  )
+  const { disturb, watch, url, writesBeside, plan } = together(urls, 'again')
+  t.strictSame([url, writesBeside], [urls[1], true])
+  const calm = await disturb({ pid: 0 }, {}, plan, new AbortController().signal)
+  const probe = await watch()
+  while (counts[0] < 5 || counts[2] < 5) await new Promise(setImmediate)
+  const found = await probe.end()({})
+  const { mean_ms, goodput_rps, ...beside } = await calm()
+  t.equal(counts[1], 0, 'the own load is the trial’s')
+  t.equal(counts[0] + counts[2], beside.ok)
+  t.strictSame([beside.offered_rps, beside.planned], [200, beside.ok])
+  t.equal(new Set(emails).size, emails.length, 'no email twice')
+  t.strictSame(Object.keys(found).sort(), ['base_cpu_us_per_request', 'head_cpu_us_per_request'])
+  t.ok(found.base_cpu_us_per_request > 0 && found.head_cpu_us_per_request > 0, JSON.stringify(found))
+})
+
+t.test('a load that cannot be started beside a trial leaves no other', async (t) => {
+  let requests = 0
+  const url = await httpServer(t, (req, res) => {
+    requests++
+    created(req, res)
+  })
+  const { disturb, plan } = together([url, url, 'http://127.0.0.1:1/'], 'again')
+  const trouble = { ...plan, driver: 'paced', connections: 4 }
+  const abort = new AbortController()
+  abort.abort(new Error('stopped'))
+  await t.rejects(disturb({ pid: 0 }, {}, trouble, abort.signal), { message: /stopped|abort/i })
+  t.equal(requests, 0)
+})
