@@ -1,6 +1,7 @@
 import fs from 'node:fs'
 import t from 'tap'
 import { startGenerator } from '../../../load/generators/drive.js'
+import { textOf } from '../../../load/system/machine.js'
 import { created, httpServer } from '../../support/servers.js'
 import { withoutDriver } from '../../support/skip.js'
 import { until } from '../../support/until.js'
@@ -99,9 +100,9 @@ t.test('a phase that is stopped early has its deadline from then on', { buffered
 async function childOf(pid) {
   let child = ''
   await until('the generator to have a child', () => {
-    child = fs.readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ')[0]
-    // Before it has become the program that it is to run, it may not be stopped.
-    return child && /wrk|vegeta/.test(fs.readFileSync(`/proc/${child}/comm`, 'utf8'))
+    child = textOf(`/proc/${pid}/task/${pid}/children`)?.split(' ')[0] ?? ''
+    // Before it has become the program that it is to run, it may not be stopped; it may also have ended.
+    return child && /wrk|vegeta/.test(textOf(`/proc/${child}/comm`) ?? '')
   })
   return Number(child)
 }
