@@ -6,6 +6,7 @@ import { startProbes } from '../probes/index.js'
 import { watchProcess } from '../probes/process.js'
 import { countedDoses } from '../system/dose/commit.js'
 import { timeWork_ms } from '../system/speed.js'
+import { addressOf } from '../targets/index.js'
 import { openDosing } from '../verdict/dose/dosing.js'
 import { suspectsIn } from '../verdict/dose/suspects.js'
 import { judge } from '../verdict/judge.js'
@@ -35,8 +36,7 @@ export async function runTrial(setup, plan, signal, onCounts, start = startGener
   await orAborted(signal, async () => database?.reset())
   await orAborted(signal, async () => target.fill?.())
   const work_ms = plan.times_work ? await orAborted(signal, () => workOn_ms(target)) : null
-  // An unknown server may dedicate a process or a thread to each open connection; idle ones would then block it.
-  const load = { ...plan, url: target.url, on_demand: target.kind === 'url' || target.kind === 'started' }
+  const load = { ...plan, ...addressOf(target) }
   const startLoad = target.startLoad ?? start
   const generator = await startLoad(load, signal, withCore(target, onCounts), { nofile: plan.nofile })
   /** @type {Awaited<ReturnType<typeof startProbes>> | undefined} */

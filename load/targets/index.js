@@ -28,6 +28,14 @@ import { openSsh } from './ssh.js'
  * @typedef {() => Promise<Beside | void>} Calm ends a disturbance, and returns what it did
  */
 
+/**
+ * What a load needs to know of its target. An unknown server may dedicate a process or a thread to each open connection; idle ones would
+ * then block it. @param {Pick<Target, 'kind' | 'url'>} target
+ */
+export function addressOf({ kind, url }) {
+  return { url, on_demand: kind === 'url' || kind === 'started' }
+}
+
 export { NODE_FLAGS, openLocal } from './local.js'
 export { openStarted } from './started.js'
 export { openUrl } from './url.js'

@@ -92,9 +92,7 @@ function speedText({ records }) {
   const [least, middle, most] = [speed.least_ms, speed.usual_ms, speed.most_ms].map((ms) => ms.toFixed(1))
   const left = speed.others.length
   const without =
-    left > 0
-      ? ` ${left} ${left === 1 ? 'trial' : 'trials'} did not count: before ${left === 1 ? 'it' : 'them'} the core had another speed, and ${left === 1 ? 'its' : 'their'} requests cost accordingly more or less CPU.`
-      : ''
+    left > 0 ? ` ${left} ${left === 1 ? 'trial' : 'trials'} did not count: the core had another speed.` : ''
   return `Speed of the service's core: before the trials, a fixed piece of work usually took ${middle} ms (${least} to ${most} ms in all).${without}`
 }
 

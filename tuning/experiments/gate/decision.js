@@ -14,8 +14,8 @@ import { groupBy } from '../../stats/design.js'
  */
 
 /**
- * What is compared; the first of which figures are known decides. In the trials with all sides at once, a core's changes of speed cost
- * all of them the same: measured here, the base differs from itself by a quarter of what it does when they are loaded in turns.
+ * What is compared; the first of which figures are known decides. Where all sides are loaded at once, a core that changes
+ * its speed does so for all of them.
  * @type {Criterion[]}
  */
 export const CRITERIA = [
@@ -40,6 +40,7 @@ function ofOwn(of) {
 
 /** With fewer, the spread is hardly known. */
 const LEAST_BLOCKS = 3
+/** Share of the requests beside a trial that must have succeeded for its figures to be of the same load. */
 const KEPT_UP_SHARE = 0.99
 /** Standard normal quantiles: two-sided 95 %, for the figures; two-sided 99 %, for the verdict, which is looked for after each block. */
 const Z = { figures: 1.96, verdict: 2.576 }

@@ -15,8 +15,8 @@ import { criterionOf, pairsOf, verdictOf } from './decision.js'
 /** The base runs twice: how far it differs from itself is the noise of this machine today. */
 export const SIDES = ['base', 'again', 'head']
 /**
- * One more base, for the trials of all sides at once: the lab reads its metrics while it is loaded, which costs it more than a change may,
- * so its own figure is not compared.
+ * One more base, which a trial of all sides at once is about: what the lab's probes ask of it costs it more CPU than a change may, so its
+ * own figure is not compared.
  */
 export const WATCHED = 'watched'
 /**
@@ -39,7 +39,7 @@ const LATENCY_SHARE = 0.5
 const START_S = 1
 
 /**
- * Blocks, in each of which all sides are started and then loaded in turns. It ends as soon as the verdict is known. If the head has
+ * Blocks, in each of which all sides are started and then loaded, in turns and at once. It ends as soon as the verdict is known. If the head has
  * regressed, a profile of each follows. Pure.
  * @param {GatePlan} plan @param {TrialRecord[]} records @returns {Step | null}
  */
@@ -99,14 +99,14 @@ function turnStep(plan, records, block, left_s) {
   const { block: slice, cell: side } = next
   const isFirst = !records.some(({ at, cell }) => at.block === block && cell.side === side)
   const rate_rps = TURNS[slice] === 'latency' ? shareOfBase(records, LATENCY_SHARE) : null
-  // Of a base that no request got through to, nothing is known.
+  // Nothing is known of a base that answered no request.
   const phase = TURNS[slice] === 'latency' && rate_rps === null ? 'cost' : TURNS[slice]
   const warmup_s = isFirst ? FIRST_WARMUP_S.alone : WARMUP_S
   const how = { rate_rps, warmup_s, duration_s: plan.duration_s, left_s }
   return stepOf(plan, { phase, block, slice }, { side, start: block + 1 }, how)
 }
 
-/** All sides at once, beside the one that the lab reads the metrics of. @param {GatePlan} plan @param {TrialRecord[]} records @param {number} block @param {number} left_s @returns {Step | null} */
+/** All sides at once, beside the one that the lab's probes ask. @param {GatePlan} plan @param {TrialRecord[]} records @param {number} block @param {number} left_s @returns {Step | null} */
 function togetherStep(plan, records, block, left_s) {
   const own = records.filter(({ at }) => at.block === block)
   const rate_rps = shareOfBase(records, TOGETHER_SHARE / (SIDES.length + 1))

@@ -70,7 +70,7 @@ export const gate = {
     ...MIX_FLAGS,
     seed: seedFlag(`of the order and the requests (default ${DEFAULTS.seed})`),
   },
-  examples: `  npm run gate -- --base main                          the local API; one to five minutes
+  examples: `  npm run gate -- --base main                          the local API; two to six minutes
   npm run gate -- --base main --head HEAD --build 'npm ci' --start 'node server.js' --path /orders
   npm run gate -- --url-base http://127.0.0.1:8080/ --url-head http://127.0.0.1:8081/ --pid-base 4711 --pid-head 4712`,
   plan: planOf,

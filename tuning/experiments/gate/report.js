@@ -47,7 +47,7 @@ export function gateReport(findings) {
       `Medians, and the ratio of head to base with a 95 % interval, over ${blocksText(figures)}; noise: by how much the base differs from itself in one of twenty blocks. Accepted is ${percentText(1 + plan.tolerance_ratio)} more.`,
     ),
     method([
-      'Each block starts the base twice and the head once, all on one core. For the CPU per request, they are loaded at the same time, so that a change of the core costs all of them the same, with one more base whose metrics the lab reads, and whose figure is not compared (services that run already: in turns). In turns, they get two slices of a closed loop (after one that does not count), and one at half of its throughput for the latency. The verdict is looked for after each block, by intervals of 99 %.',
+      'Each block starts the base twice and the head once, all on one core. For the CPU per request, they are loaded at the same time, so that a change of the core costs all of them the same, beside one more base, which alone bears the probes of the lab and is not compared (services that run already: in turns). In turns, they get two slices of a closed loop (after one that does not count), and one at half of its throughput for the latency. The verdict is looked for after each block, by intervals of 99 %.',
     ]),
   ]
 }

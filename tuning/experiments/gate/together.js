@@ -1,8 +1,10 @@
 import { startBeside } from '../../../load/generators/beside.js'
 import { watchCpu_s } from '../../../load/probes/index.js'
+import { addressOf } from '../../../load/targets/index.js'
 
 /**
  * @import { Probe } from '../../../load/probes/index.js'
+ * @import { Beside } from '../../../load/report/record.js'
  * @import { DisturbedTrial, Target } from '../../../load/targets/index.js'
  */
 
@@ -27,8 +29,8 @@ export function togetherWith(side, targets) {
       const ends = []
       const endAll = async () => Promise.all(ends.map((end) => end()))
       try {
-        for (const [i, { url }] of Object.values(others).entries()) {
-          ends.push(await startBeside(besideLoad(plan, url, i), signal))
+        for (const [i, target] of Object.values(others).entries()) {
+          ends.push(await startBeside(besideLoad(plan, target, i), signal))
         }
       } catch (error) {
         await endAll()
@@ -40,27 +42,27 @@ export function togetherWith(side, targets) {
   }
 }
 
-/** @param {DisturbedTrial} plan @param {string} url @param {number} i */
-function besideLoad({ driver, mix, trial, rate_rps, connections, timeout_s }, url, i) {
-  return { driver, url, mix, trial: trial + (i + 1) * LATER_TRIALS, rate_rps: Number(rate_rps), connections, timeout_s }
+/** @param {DisturbedTrial} plan @param {Target} target @param {number} i */
+function besideLoad({ driver, mix, trial, rate_rps, connections, timeout_s }, target, i) {
+  const own = { mix, trial: trial + (i + 1) * LATER_TRIALS, rate_rps: Number(rate_rps), connections, timeout_s }
+  return { driver, ...addressOf(target), ...own }
 }
 
-/** @param {Awaited<ReturnType<Awaited<ReturnType<typeof startBeside>>>>[]} loads */
+/** @param {Beside[]} loads @returns {Beside} */
 function sumOf(loads) {
-  const sum = (/** @type {'offered_rps' | 'goodput_rps' | 'planned' | 'ok'} */ name) =>
-    loads.reduce((total, load) => total + load[name], 0)
-  const [offered_rps, goodput_rps, planned, ok] = /** @type {const} */ ([
-    'offered_rps',
-    'goodput_rps',
-    'planned',
-    'ok',
-  ]).map(sum)
-  return { offered_rps, goodput_rps, planned, ok, mean_ms: null }
+  const sum = (/** @type {(load: Beside) => number} */ of) => loads.reduce((total, load) => total + of(load), 0)
+  return {
+    offered_rps: sum(({ offered_rps }) => offered_rps),
+    goodput_rps: sum(({ goodput_rps }) => goodput_rps),
+    planned: sum(({ planned }) => planned),
+    ok: sum(({ ok }) => ok),
+    mean_ms: null,
+  }
 }
 
 /**
- * The CPU time of a request to each of the services, which are sent so many per second. @param {Record<string, Target>} targets
- * @param {() => number} rate_rps @returns {Probe}
+ * The CPU time of a request to each of the services, each of which gets the same rate.
+ * @param {Record<string, Target>} targets by side @param {() => number} rate_rps @returns {Probe}
  */
 function cpuOf(targets, rate_rps) {
   const start_ms = performance.now()

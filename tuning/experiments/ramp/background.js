@@ -1,5 +1,6 @@
 import { startBeside } from '../../../load/generators/beside.js'
 import { createUserMix, seedBeside } from '../../../load/generators/mix.js'
+import { addressOf } from '../../../load/targets/index.js'
 
 /**
  * @import { Target } from '../../../load/targets/index.js'
@@ -25,6 +26,6 @@ export function withBackground(target, { background_rps: rate_rps, ceiling_ms, t
     writesBeside: true,
     settings: { ...target.settings, BACKGROUND_RPS: rate_rps },
     disturb: (_generator, _at, { trial }, signal) =>
-      startBeside({ driver: 'paced', url: target.url, mix, trial, rate_rps, connections, timeout_s }, signal),
+      startBeside({ driver: 'paced', ...addressOf(target), mix, trial, rate_rps, connections, timeout_s }, signal),
   }
 }
