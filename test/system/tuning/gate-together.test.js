@@ -51,6 +51,13 @@ t.test('a load that cannot be started beside a trial leaves no other', async (t)
   t.strictSame(childrenOf(process.pid), [], 'the generator of the first one has ended')
 })
 
+t.test('any side that ends by itself ends the trial', async (t) => {
+  const url = await httpServer(t, created)
+  const died = Promise.reject(new Error('the head has ended'))
+  const targets = { base: openUrl(url), watched: openUrl(url), head: { ...openUrl(url), died } }
+  await t.rejects(togetherWith('watched', targets).died, { message: 'the head has ended' })
+})
+
 /** @param {number} pid @returns {string[]} ids of its children */
 function childrenOf(pid) {
   const tasks = fs.readdirSync(`/proc/${pid}/task`)

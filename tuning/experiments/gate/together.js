@@ -19,8 +19,12 @@ const LATER_TRIALS = 1_000_000
 export function togetherWith(side, targets) {
   const { [side]: own, ...others } = targets
   let rate_rps = 0
+  const died = Promise.race(Object.values(targets).map((target) => target.died))
+  // Awaited in a trial only; between two, a rejection must not count as unhandled.
+  died.catch(() => {})
   return {
     ...own,
+    died,
     // The others store rows as well.
     writesBeside: true,
     disturb: async (_generator, _at, plan, signal) => {
