@@ -41,7 +41,10 @@ t.test('a change that makes a request cost half as much again is found, with the
   // V8 may have inlined work() into the handler.
   t.match(first.name, /^(work|\(anonymous\)) \(server\.mjs\)$/)
   t.ok(first.head_us > first.base_us, JSON.stringify(first))
-  t.match(fs.readFileSync(`${out}/comment.md`, 'utf8'), `\`${first.name}\``)
+  t.equal(run.stages[0].name, 'server.mjs', JSON.stringify(run.stages))
+  const comment = fs.readFileSync(`${out}/comment.md`, 'utf8')
+  t.match(comment, /worse was accepted\. The largest part is in server\.mjs: \+\d/)
+  t.match(comment, `\`${first.name}\``)
   t.strictSame(processesOf(folder), [])
   t.strictSame(
     fs.readdirSync('/var/tmp').filter((name) => name.startsWith('redline-gate-')),

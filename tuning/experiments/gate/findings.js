@@ -1,13 +1,15 @@
 import { isValid } from '../../../load/capacity/ladder.js'
+import { changedFunctions, changedStages, readProfile } from '../../../load/probes/profiles.js'
 import { median } from '../../../load/verdict/ranks.js'
-import { blocksToDecide, CRITERIA, criterionOf, estimateOf, pairsOf, verdictOf } from './decision.js'
-import { changedFunctions, readProfile } from './profiles.js'
+import { blocksToDecide, estimateOf } from '../../stats/twice.js'
+import { CRITERIA, criterionOf, pairsOf, verdictOf } from './decision.js'
 
 /**
  * @import { TrialRecord } from '../../../load/report/record.js'
- * @import { Criterion, Estimate, Verdict } from './decision.js'
+ * @import { Profiles } from '../../../load/probes/profiles.js'
+ * @import { Estimate } from '../../stats/twice.js'
+ * @import { Criterion, Verdict } from './decision.js'
  * @import { GatePlan } from './design.js'
- * @import { Changed } from './profiles.js'
  */
 
 /** Of the two that are not an answer that everybody can go on with. @type {Record<Verdict, number>} */
@@ -36,24 +38,20 @@ export function findingsOf(plan, records, run) {
   const deciding = /** @type {(Estimate & { criterion: Criterion }) | undefined} */ (
     figures.find((one) => one.criterion === criterion)
   )
-  const functions = verdict === 'regressed' ? functionsOf(records, run) : []
+  const profiles = verdict === 'regressed' ? profilesOf(records, run) : null
+  const functions = profiles ? changedFunctions(profiles) : []
+  const stages = profiles ? changedStages(profiles) : []
   const code = verdict === 'undecided' && plan.allows_undecided ? 0 : EXIT_CODES[verdict]
   const kept = {
     ...{ capacity: null, limit: null, verdict, exit_code: code, criterion: criterion.name },
-    ...(deciding && {
-      ratio: deciding.ratio,
-      low: deciding.low,
-      high: deciding.high,
-      noise_ratio: deciding.noise_ratio,
-    }),
-    failure: code === 0 ? null : verdict,
-    functions,
+    ...(deciding && intervalOf(deciding)),
+    ...{ failure: code === 0 ? null : verdict, functions, stages },
   }
   const silent = records.length > 0 && pairs.length === 0 ? records.at(-1)?.outcome.because : null
   const more = verdict === 'undecided' && pairs.length > 1 ? blocksToDecide(pairs, plan.tolerance_ratio) : null
   return {
     problem: silent ? `no block has a valid trial of both sides: ${silent}` : null,
-    ...{ kept, plan, verdict, criterion, deciding, figures, functions, more, records },
+    ...{ kept, plan, verdict, criterion, deciding, figures, functions, stages, more, records },
   }
 }
 
@@ -63,14 +61,18 @@ function typicalOf(records, { of, phase }, side) {
   return median(own.map((record) => Number(of(record, side))).filter((figure) => figure > 0))
 }
 
-/** Where the time has gone, if both wrote a profile. @param {TrialRecord[]} records @param {any} run @returns {Changed[]} */
-function functionsOf(records, { profiles, checkouts }) {
-  if (!profiles) return []
+/** What the record keeps of an estimate. @param {Estimate} estimate */
+function intervalOf({ ratio, low, high, noise_ratio }) {
+  return { ratio, low, high, noise_ratio }
+}
+
+/** What both sides' processes spent their time on, if both wrote a profile. @param {TrialRecord[]} records @param {any} run @returns {Profiles | null} */
+function profilesOf(records, { profiles, checkouts }) {
   const sides = ['base', 'head'].flatMap((side) => {
-    const profile = readProfile(`${profiles}/${side}`)
+    const profile = profiles && readProfile(`${profiles}/${side}`)
     const [record] = records.filter(({ at, cell }) => at.phase === 'profile' && cell.side === side)
     const cpu_us_per_request = record?.probes.api?.cpu_us_per_request
     return profile && cpu_us_per_request ? { profile, root: checkouts[side], cpu_us_per_request } : []
   })
-  return sides.length === 2 ? changedFunctions({ base: sides[0], head: sides[1] }) : []
+  return sides.length === 2 ? { base: sides[0], head: sides[1] } : null
 }

@@ -2,8 +2,8 @@ import { UsageError } from '../../../load/command/errors.js'
 import { numberFlag, seedFlag } from '../../../load/command/flags.js'
 import { MIX_FLAGS, mixOf } from '../../../load/generators/mix-flags.js'
 import { localPlan, PLAN_FLAGS } from '../../../load/run/plan.js'
+import { checkOut } from '../../../load/targets/checkouts.js'
 import { sideFlag } from '../../knobs/sides.js'
-import { checkOut } from './checkouts.js'
 import { blocksDuration, design } from './design.js'
 import { findingsOf } from './findings.js'
 import { commentOf, gateReport } from './report.js'
@@ -11,7 +11,7 @@ import { closeServices, openService } from './services.js'
 
 /**
  * @import { Experiment } from '../../../load/run/experiment.js'
- * @import { Checkouts } from './checkouts.js'
+ * @import { Checkouts } from '../../../load/targets/checkouts.js'
  * @import { GatePlan } from './design.js'
  * @import { GateFindings } from './findings.js'
  */

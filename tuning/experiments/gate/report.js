@@ -5,7 +5,9 @@ import { markdownOf } from '../../../load/report/markdown.js'
 /**
  * @import { Block } from '../../../load/report/blocks.js'
  * @import { Run } from '../../../load/report/record.js'
- * @import { Criterion, Estimate } from './decision.js'
+ * @import { Changed } from '../../../load/probes/profiles.js'
+ * @import { Estimate } from '../../stats/twice.js'
+ * @import { Criterion } from './decision.js'
  * @import { GateFindings } from './findings.js'
  */
 
@@ -20,31 +22,19 @@ const UNITS = {
 
 /** @param {GateFindings} findings @returns {Block[]} */
 export function gateReport(findings) {
-  const { plan, figures, functions } = findings
+  const { plan, figures, functions, stages } = findings
   const rows = figures.map(({ criterion: { name }, base, head, ...estimate }) => {
-    return [name, UNITS[name](base), UNITS[name](head), ratioText(estimate), percentText(estimate.noise_ratio)]
+    const { blocks, noise_ratio } = estimate
+    return [name, UNITS[name](base), UNITS[name](head), ratioText(estimate), percentText(noise_ratio), String(blocks)]
   })
-  const profile = [
-    paragraph('Where the CPU time of a request went, in the functions that changed most (without what they call):'),
-    table(
-      ['function', 'base', 'head', 'change'],
-      functions.map(({ name, base_us, head_us }) => {
-        return [
-          `\`${name}\``,
-          `${decimal(base_us, 1)} us`,
-          `${decimal(head_us, 1)} us`,
-          `${head_us > base_us ? '+' : ''}${decimal(head_us - base_us, 1)} us`,
-        ]
-      }),
-    ),
-  ]
   return [
     answer(sentence(findings)),
-    table(['', 'base', 'head', 'head / base', 'noise'], rows, { name: 'figures' }),
-    ...(functions.length > 0 ? profile : []),
+    table(['', 'base', 'head', 'head / base', 'noise', 'blocks'], rows, { name: 'figures' }),
+    ...profile('files and packages', 'file or package', stages),
+    ...profile('functions', 'function', functions),
     heading('How to read it', { detail: true }),
     paragraph(
-      `Medians, and the ratio of head to base with a 95 % interval, over ${blocksText(figures)}; noise: by how much the base differs from itself in one of twenty blocks. Accepted is ${percentText(1 + plan.tolerance_ratio)} more.`,
+      `Medians, and the ratio of head to base with a 95 % interval, over the blocks; noise: by how much the base differs from itself in one of twenty blocks. Accepted is ${percentText(1 + plan.tolerance_ratio)} more.`,
     ),
     method([
       'Each block starts the base twice and the head once, all on one core. For the CPU per request, they are loaded at the same time, so that a change of the core costs all of them the same, beside one more base, which alone bears the probes of the lab and is not compared (services that run already: in turns). In turns, they get two slices of a closed loop (after one that does not count), and one at half of its throughput for the latency. The verdict is looked for after each block, by intervals of 99 %.',
@@ -52,23 +42,34 @@ export function gateReport(findings) {
   ]
 }
 
-/** How many blocks the figures come from, the first of them and the others. @param {GateFindings['figures']} figures */
-function blocksText(figures) {
-  const [first, ...others] = figures
-  const all = Math.max(0, ...others.map(({ blocks }) => blocks))
-  const rest = others.length > 0 && all !== first.blocks ? `, the others over ${all}` : ''
-  return `${first?.blocks ?? 0} blocks${rest}`
+/** @param {string} what @param {string} column @param {Changed[]} changed @returns {Block[]} */
+function profile(what, column, changed) {
+  if (changed.length === 0) return []
+  const rows = changed.map(({ name, base_us, head_us }) => {
+    const change = `${head_us > base_us ? '+' : ''}${decimal(head_us - base_us, 1)} us`
+    return [`\`${name}\``, `${decimal(base_us, 1)} us`, `${decimal(head_us, 1)} us`, change]
+  })
+  return [
+    paragraph(`Where the CPU time of a request went, by the ${what} that changed most (without what they call):`),
+    table([column, 'base', 'head', 'change'], rows),
+  ]
 }
 
 /** @param {GateFindings} findings */
-function sentence({ verdict, deciding, criterion, plan, more }) {
+function sentence({ verdict, deciding, criterion, plan, more, stages }) {
   if (!deciding) return 'Undecided: nothing could be compared.'
   const found = `${criterion.name} of head / base: ${ratioText(deciding)}`
   const accepted = percentText(1 + plan.tolerance_ratio)
   if (verdict === 'same or better') return `Same or better: ${found}; at most ${accepted} worse is accepted.`
-  if (verdict === 'regressed') return `Regressed: ${found}; at most ${accepted} worse was accepted.`
+  if (verdict === 'regressed') return `Regressed: ${found}; at most ${accepted} worse was accepted.${stageText(stages)}`
   const wanted = Number.isFinite(Number(more)) ? ` About ${count(Number(more))} blocks would decide (--blocks).` : ''
   return `Undecided: ${found}; the interval holds ${accepted} worse, and this machine differs from itself by ${percentText(deciding.noise_ratio)}.${wanted}`
+}
+
+/** Where the largest part of what a request costs more is spent. @param {Changed[]} stages */
+function stageText(stages) {
+  const [most] = stages.toSorted((a, b) => b.head_us - b.base_us - (a.head_us - a.base_us))
+  return most ? ` The largest part is in ${most.name}: +${decimal(most.head_us - most.base_us, 1)} us a request.` : ''
 }
 
 /** The report as a comment for a pull request, with the machine and the command instead of the explanations. @param {GateFindings} findings @param {Run} run */

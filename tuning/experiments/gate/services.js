@@ -1,19 +1,18 @@
 import { rmSync } from 'node:fs'
 import path from 'node:path'
+import { profilerIn } from '../../../load/probes/profiles.js'
 import { freePorts } from '../../../load/system/ports.js'
 import { openLocal, openStarted, openUrl } from '../../../load/targets/index.js'
+import { togetherWith } from '../../../load/targets/together.js'
 import { visitsOf } from '../../stats/design.js'
 import { canTogether, SIDES, WATCHED } from './design.js'
-import { togetherWith } from './together.js'
 
 /**
  * @import { Place } from '../../../load/run/site.js'
+ * @import { Checkouts } from '../../../load/targets/checkouts.js'
  * @import { Target } from '../../../load/targets/index.js'
- * @import { Checkouts } from './checkouts.js'
  * @import { GatePlan } from './design.js'
  */
-
-const PROFILER = new URL('profiler.js', import.meta.url).href
 
 /** @type {WeakMap<Place, { start: string | number | null, targets: Record<string, Target>, folder: string | null }>} */
 const running = new WeakMap()
@@ -68,8 +67,8 @@ async function startSide(name, place, plan, checkouts, isProfiled) {
   const { url, shown_url: shownUrl, pid } = plan.sides[side]
   if (url) return openUrl(url, { shownUrl, processes: pid ? [pid] : [] })
   const { paths, profiles } = /** @type {Checkouts & { profiles: string }} */ (checkouts)
-  const options = [place.env.NODE_OPTIONS, ...(isProfiled ? [`--import=${PROFILER}`] : [])].filter(Boolean).join(' ')
-  const env = { ...place.env, NODE_OPTIONS: options, REDLINE_PROFILES: path.join(profiles, side) }
+  const preload = isProfiled ? `--import=${profilerIn(path.join(profiles, side))}` : ''
+  const env = { ...place.env, NODE_OPTIONS: [place.env.NODE_OPTIONS, preload].filter(Boolean).join(' ') }
   const { start } = plan
   if (!start) return openLocal({ ...place, env, root: paths[side] })
   const [port] = await freePorts(1)

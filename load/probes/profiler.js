@@ -4,7 +4,7 @@ import path from 'node:path'
 
 /**
  * Preloaded into a Node program, by NODE_OPTIONS also into one that npm starts: writes a CPU profile of its whole life to the folder
- * REDLINE_PROFILES. Node's own --cpu-prof is not allowed in NODE_OPTIONS everywhere, and a signal without a handler would end it unwritten.
+ * in its own URL, see profilerIn. Node's own --cpu-prof is not allowed in NODE_OPTIONS everywhere, and a signal without a handler would end it unwritten.
  */
 const session = new Session()
 session.connect()
@@ -13,7 +13,7 @@ session.post('Profiler.start')
 
 process.on('exit', () => {
   session.post('Profiler.stop', (_, { profile } = /** @type {any} */ ({})) => {
-    const folder = String(process.env.REDLINE_PROFILES)
+    const folder = String(new URL(import.meta.url).searchParams.get('folder'))
     mkdirSync(folder, { recursive: true })
     writeFileSync(path.join(folder, `${process.pid}.cpuprofile`), JSON.stringify(profile))
   })

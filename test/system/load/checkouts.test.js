@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import fs from 'node:fs'
 import t from 'tap'
-import { checkOut } from '../../../tuning/experiments/gate/checkouts.js'
+import { checkOut } from '../../../load/targets/checkouts.js'
 import { temporaryFolder } from '../../support/lab.js'
 
 /** A repository whose file has the text of each commit in turn. @param {any} t @param {string[]} texts */

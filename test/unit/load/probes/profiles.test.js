@@ -1,7 +1,7 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
-import { changedFunctions, readProfile } from '../../../../../tuning/experiments/gate/profiles.js'
+import { changedFunctions, changedStages, readProfile } from '../../../../load/probes/profiles.js'
 
 /** @param {Record<string, number>} times_us by function @param {string} root */
 function profileOf(times_us, root) {
@@ -33,6 +33,42 @@ t.test(
     )
   },
 )
+
+t.test('a file or a package is a stage, and so is what Node.js does itself', async (t) => {
+  const frames = [
+    ['a', 'file:///r/api/users.js'],
+    ['b', 'file:///r/api/users.js'],
+    ['c', 'file:///r/node_modules/pg/lib/client.js'],
+    ['d', 'file:///r/node_modules/@x/y/index.js'],
+    ['e', 'file:///r/node_modules/pg/node_modules/z/index.js'],
+    ['f', 'node:net'],
+    ['writev', ''],
+    ['(garbage collector)', ''],
+    ['(idle)', ''],
+  ]
+  const nodes = frames.map(([functionName, url], id) => ({ id, callFrame: { functionName, url, lineNumber: 1 } }))
+  const profile = (/** @type {number[]} */ timeDeltas) => ({
+    profile: { nodes, samples: nodes.map(({ id }) => id), timeDeltas },
+    root: '/r',
+    cpu_us_per_request: timeDeltas.slice(0, -1).reduce((sum, one) => sum + one, 0),
+  })
+  const changed = changedStages({
+    base: profile([1, 1, 1, 1, 1, 1, 1, 1, 99]),
+    head: profile([1, 10, 8, 7, 6, 5, 4, 3, 1]),
+  })
+  t.strictSame(
+    changed.map(({ name, base_us, head_us }) => [name, Math.round(base_us), Math.round(head_us)]),
+    [
+      ['api/users.js', 2, 11],
+      ['pg', 1, 8],
+      ['@x/y', 1, 7],
+      ['z', 1, 6],
+      ['node:net', 1, 5],
+      ['(Node.js itself)', 1, 4],
+      ['(garbage collector)', 1, 3],
+    ],
+  )
+})
 
 t.test('the largest profile of a folder is the one of the service', async (t) => {
   const folder = t.testdir({

@@ -2,8 +2,8 @@ import { execFile } from 'node:child_process'
 import { existsSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import path from 'node:path'
 import { promisify } from 'node:util'
-import { UsageError } from '../../../load/command/errors.js'
-import { makeScratch } from '../../../sql/scratch.js'
+import { makeScratch } from '../../sql/scratch.js'
+import { UsageError } from '../command/errors.js'
 
 const execute = promisify(execFile)
 const BUILD_TIMEOUT_MS = 600_000

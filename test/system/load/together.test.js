@@ -2,7 +2,7 @@ import fs from 'node:fs'
 import t from 'tap'
 import { createUserMix } from '../../../load/generators/mix.js'
 import { openUrl } from '../../../load/targets/index.js'
-import { togetherWith } from '../../../tuning/experiments/gate/together.js'
+import { togetherWith } from '../../../load/targets/together.js'
 import { created, httpServer } from '../../support/servers.js'
 
 /** @param {string[]} urls of base, again and head @param {string} side */

@@ -1,11 +1,11 @@
-import { startBeside } from '../../../load/generators/beside.js'
-import { watchCpu_s } from '../../../load/probes/index.js'
-import { addressOf } from '../../../load/targets/index.js'
+import { startBeside } from '../generators/beside.js'
+import { watchCpu_s } from '../probes/index.js'
+import { addressOf } from './index.js'
 
 /**
- * @import { Probe } from '../../../load/probes/index.js'
- * @import { Beside } from '../../../load/report/record.js'
- * @import { DisturbedTrial, Target } from '../../../load/targets/index.js'
+ * @import { Probe } from '../probes/index.js'
+ * @import { Beside } from '../report/record.js'
+ * @import { DisturbedTrial, Target } from './index.js'
  */
 
 /** Beyond the trials of any run, so that the loads beside one repeat none of its requests. */

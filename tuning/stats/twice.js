@@ -1,0 +1,73 @@
+/**
+ * A comparison whose base is measured twice, so that its noise is known.
+ * @typedef {{ apart: number, noise: number }} Pair of one block, as differences of logarithms: the head from the mean of both bases, and
+ *   these from each other
+ * @typedef {{ ratio: number, low: number, high: number, noise_ratio: number, blocks: number }} Estimate head / base; noise: by which the
+ *   base differs from itself in one of twenty blocks
+ */
+
+/** Standard normal quantiles: two-sided 95 %, for the figures; two-sided 99 %, for the verdict, which is looked for after each block. */
+const Z = { figures: 1.96, verdict: 2.576 }
+
+/** Share of the blocks that do not count at either end: a neighbour falsifies some of them by far more than the others differ. */
+const TRIMMED_SHARE = 0.2
+
+/**
+ * The ratio of head to base by a trimmed mean, with an interval by Student's t from winsorized squares (Yuen 1974). Both kinds of
+ * differences have one variance s²: the head's from two bases has 3/2 s², that of the two bases 2 s² around 0. So the pooled estimate from
+ * n blocks that count has 2n - 1 degrees of freedom. Pure.
+ * @param {Pair[]} pairs @param {keyof typeof Z} [purpose] @returns {Estimate}
+ */
+export function estimateOf(pairs, purpose = 'figures') {
+  const { length: blocks } = pairs
+  const trimmed = Math.floor(TRIMMED_SHARE * blocks)
+  const counted = blocks - 2 * trimmed
+  const [apart, noise] = [pairs.map((pair) => pair.apart), pairs.map((pair) => pair.noise)].map(ascending)
+  const mean = meanOf(apart.slice(trimmed, blocks - trimmed))
+  const squares = squaresOf(winsorized(apart, trimmed)) / 1.5 + squaresOf(winsorized(noise, trimmed), 0) / 2
+  const freedom = 2 * counted - 1
+  const deviation = Math.sqrt(squares / freedom)
+  const half =
+    blocks < 2 ? Number.POSITIVE_INFINITY : quantile(Z[purpose], freedom) * deviation * Math.sqrt(1.5 / counted)
+  const [ratio, low, high] = [mean, mean - half, mean + half].map(Math.exp)
+  return { ratio, low, high, noise_ratio: Math.exp(Z.figures * deviation * Math.SQRT2), blocks }
+}
+
+/** @param {number[]} values */
+function ascending(values) {
+  return values.toSorted((a, b) => a - b)
+}
+
+/** Each of the extreme values becomes the next one to them. @param {number[]} sorted @param {number} trimmed at either end */
+function winsorized(sorted, trimmed) {
+  const [least, most] = [sorted[trimmed], sorted[sorted.length - 1 - trimmed]]
+  return sorted.map((value) => Math.min(Math.max(value, least), most))
+}
+
+/** @param {number[]} values */
+function meanOf(values) {
+  return values.reduce((sum, value) => sum + value, 0) / values.length
+}
+
+/** @param {number[]} values @param {number} [from] */
+function squaresOf(values, from = meanOf(values)) {
+  return values.reduce((sum, value) => sum + (value - from) ** 2, 0)
+}
+
+/** Student's t from the normal quantile (Abramowitz and Stegun, 26.7.5). @param {number} z @param {number} freedom */
+function quantile(z, freedom) {
+  const terms = [
+    (z ** 3 + z) / 4,
+    (5 * z ** 5 + 16 * z ** 3 + 3 * z) / 96,
+    (3 * z ** 7 + 19 * z ** 5 + 17 * z ** 3 - 15 * z) / 384,
+  ]
+  return terms.reduce((sum, term, i) => sum + term / freedom ** (i + 1), z)
+}
+
+/** Blocks that it would take to decide, if nothing but their number changed. @param {Pair[]} pairs @param {number} tolerance_ratio */
+export function blocksToDecide(pairs, tolerance_ratio) {
+  const { ratio, low, high, blocks } = estimateOf(pairs, 'verdict')
+  const half = Math.log(high / low) / 2
+  const margin = Math.abs(Math.abs(Math.log(ratio)) - Math.log(1 + tolerance_ratio))
+  return Number.isFinite(half) && margin > 0 ? Math.ceil(blocks * (half / margin) ** 2) : Number.POSITIVE_INFINITY
+}
