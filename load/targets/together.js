@@ -12,29 +12,30 @@ import { addressOf } from './index.js'
 const LATER_TRIALS = 1_000_000
 
 /**
- * A side's service, whose trials put the same load on the other sides at the same time. The speed of a core may change within a second;
- * whatever it does then, it does to all sides.
- * @param {string} side @param {Record<string, Target>} targets by side @returns {Target}
+ * A side's service, whose trials load all sides at the same rate and at the same time: the speed of a core may change within a second, and
+ * whatever it does then, it does to all sides. The trial's own load begins later and pauses after the warm-up, so it should be small: it
+ * adds to that of its side.
+ * @param {string} side @param {Record<string, Target>} targets by side @param {number} rate_rps that each side gets @returns {Target}
  */
-export function togetherWith(side, targets) {
-  const { [side]: own, ...others } = targets
-  let rate_rps = 0
+export function togetherWith(side, targets, rate_rps) {
+  let own_rps = 0
   const died = Promise.race(Object.values(targets).map((target) => target.died))
   // Awaited in a trial only; between two, a rejection must not count as unhandled.
   died.catch(() => {})
   return {
-    ...own,
+    ...targets[side],
     died,
-    // The others store rows as well.
+    // A page of metrics costs this side more CPU than a change may.
+    metricsUrl: null,
     writesBeside: true,
     disturb: async (_generator, _at, plan, signal) => {
-      rate_rps = Number(plan.rate_rps)
+      own_rps = Number(plan.rate_rps)
       /** @type {Awaited<ReturnType<typeof startBeside>>[]} */
       const ends = []
       const endAll = async () => Promise.all(ends.map((end) => end()))
       try {
-        for (const [i, target] of Object.values(others).entries()) {
-          ends.push(await startBeside(besideLoad(plan, target, i), signal))
+        for (const [i, target] of Object.values(targets).entries()) {
+          ends.push(await startBeside(besideLoad({ ...plan, rate_rps }, target, i), signal))
         }
       } catch (error) {
         await endAll()
@@ -42,7 +43,7 @@ export function togetherWith(side, targets) {
       }
       return async () => sumOf(await endAll())
     },
-    watch: async () => cpuOf(others, () => rate_rps),
+    watch: async () => cpuOf(targets, (one) => rate_rps + (one === side ? own_rps : 0)),
   }
 }
 
@@ -65,20 +66,29 @@ function sumOf(loads) {
 }
 
 /**
- * The CPU time of a request to each of the services, each of which gets the same rate.
- * @param {Record<string, Target>} targets by side @param {() => number} rate_rps @returns {Probe}
+ * The CPU time of a request to each of the services, second by second: V8 compiles in one of them at a time.
+ * @param {Record<string, Target>} targets by side @param {(side: string) => number} rate_rps of a side @returns {Probe}
  */
 function cpuOf(targets, rate_rps) {
-  const start_ms = performance.now()
   const uses = Object.entries(targets).map(([side, target]) => ({ side, use: watchCpu_s(target) }))
+  const look = () => ({ at_ms: performance.now(), cpu_s: uses.map(({ use }) => use()) })
+  const looks = [look()]
   return {
+    async sample() {
+      looks.push(look())
+    },
     end() {
-      const requests = (rate_rps() * (performance.now() - start_ms)) / 1000
-      const ended = uses.flatMap(({ side, use }) => {
-        const cpu_s = use()
-        return cpu_s === null ? [] : [[`${side}_cpu_us_per_request`, (cpu_s * 1e6) / requests]]
+      looks.push(look())
+      const windows = looks.slice(1).map(({ at_ms, cpu_s }, i) => {
+        const elapsed_s = (at_ms - looks[i].at_ms) / 1000
+        const costs_us = uses.flatMap(({ side }, n) => {
+          const [until_s, from_s] = [cpu_s[n], i === 0 ? 0 : looks[i].cpu_s[n]]
+          if (until_s === null || from_s === null) return []
+          return [[side, ((until_s - from_s) * 1e6) / (rate_rps(side) * elapsed_s)]]
+        })
+        return Object.fromEntries(costs_us)
       })
-      return async () => Object.fromEntries(ended)
+      return async () => ({ cpu_us_per_request: windows })
     },
   }
 }

@@ -20,7 +20,7 @@ export function answerBlocks() {
   const sentence = [
     `**Here one core sustains at least ${count(batched.run.capacity.low_rps)} durable requests per second with ${sloText(batched.run.slo)}; its capacity lies between ${ratesText(batched.run.capacity).replace(' to ', ' and ')}. The bottleneck: ${isText(batched)}.**`,
     `A request costs the API ${costText(batched)} of CPU.`,
-    `With one statement per request, the same API sustains ${ratesText(single.run.capacity)}, and the bottleneck is a different one: ${isText(single)}.`,
+    `With one statement per request, the same API has a capacity of ${ratesText(single.run.capacity)}, and the bottleneck is a different one: ${isText(single)}.`,
   ].join(' ')
   const head = ['', '`batched`, the default: requests share a statement', '`single`: a statement per request']
   const all = Object.entries(ROWS).map(([name, of]) => [name, of(batched), of(single)])

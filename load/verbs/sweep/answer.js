@@ -93,7 +93,7 @@ function speedText({ records }) {
   const left = speed.others.length
   const without =
     left > 0 ? ` ${left} ${left === 1 ? 'trial' : 'trials'} did not count: the core had another speed.` : ''
-  return `Speed of the service's core: before the trials, a fixed piece of work usually took ${middle} ms (${least} to ${most} ms in all).${without}`
+  return `Speed of the service's core: before the trials, a fixed piece of work usually took ${middle} ms (it ranged from ${least} to ${most} ms).${without}`
 }
 
 /** Above this utilization, the processes on a shared core slow each other down. */

@@ -28,7 +28,12 @@ export const CRITERIA = [
 /** @param {TrialRecord} record @param {string} side */
 function cpuOf({ cell, probes }, side) {
   if (cell.side === side) return probes.api?.cpu_us_per_request
-  return /** @type {any} */ (probes).target?.[`${side}_cpu_us_per_request`]
+  return median(windowsOf(probes).map((window) => window[side]))
+}
+
+/** What a request cost each side in each part of a trial of all sides. @param {any} probes @returns {Record<string, number>[]} */
+function windowsOf({ target }) {
+  return target?.cpu_us_per_request ?? []
 }
 
 /** A figure of the side that a trial is about. @param {(record: TrialRecord) => number | null | undefined} of @returns {Criterion['of']} */
@@ -45,13 +50,30 @@ const KEPT_UP_SHARE = 0.99
 export function pairsOf(records, { of, phase }) {
   const known = records.filter((record) => record.at.phase === phase && isValid(record) && keptUp(record))
   return [...groupBy(known, ({ at }) => String(at.block)).values()].flatMap((own) => {
-    const [base, again, head] = ['base', 'again', 'head'].map((side) => {
-      const figures = own.map((record) => Number(of(record, side))).filter((figure) => figure > 0)
-      return median(figures.map(Math.log))
-    })
-    const pair = { apart: head - (base + again) / 2, noise: again - base }
-    return Number.isFinite(pair.apart) ? pair : []
+    const figure = (/** @type {string} */ side) =>
+      Math.exp(
+        median(
+          own
+            .map((record) => Number(of(record, side)))
+            .filter((one) => one > 0)
+            .map(Math.log),
+        ),
+      )
+    // What happens to the core in a second happens to all sides, so each second is compared for itself.
+    const parts =
+      phase === 'together'
+        ? own.flatMap(({ probes }) => windowsOf(probes))
+        : [{ base: figure('base'), again: figure('again'), head: figure('head') }]
+    const pairs = parts.map(pairOf)
+    const [apart, noise] = [median(pairs.map((pair) => pair.apart)), median(pairs.map((pair) => pair.noise))]
+    return Number.isFinite(apart) ? { apart, noise } : []
   })
+}
+
+/** NaN where a side has no figure. @param {Record<string, number>} figures by side @returns {Pair} */
+function pairOf({ base, again, head }) {
+  const [first, second, changed] = [base, again, head].map(Math.log)
+  return { apart: changed - (first + second) / 2, noise: second - first }
 }
 
 /** Whether the other sides answered nearly all that they were sent beside a trial. @param {TrialRecord} record */

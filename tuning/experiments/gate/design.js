@@ -14,25 +14,29 @@ import { criterionOf, pairsOf, verdictOf } from './decision.js'
 
 /** The base runs twice: how far it differs from itself is the noise of this machine today. */
 export const SIDES = ['base', 'again', 'head']
-/**
- * One more base, which a trial of all sides at once is about: what the lab's probes ask of it costs it more CPU than a change may, so its
- * own figure is not compared.
- */
-export const WATCHED = 'watched'
+/** Of a trial that loads all of them at once. */
+export const ALL = 'all'
 /**
  * What each side is loaded for in turns. The first slice after a start does not count: measured here, it costs up to a third more, while
  * V8 still compiles.
  */
 const TURNS = /** @type {const} */ (['lead', 'cost', 'cost', 'latency'])
+/** After all sides were loaded at once: for information only. */
+const LATER_TURNS = /** @type {const} */ (['cost', 'latency'])
 /** Where all sides are also loaded at once, which decides, the turns give figures for information, in the first blocks only. */
 const INFORMING_BLOCKS = 2
 /** Share of the base's throughput that all get together when they are loaded at once. */
 const TOGETHER_SHARE = 0.6
-const TOGETHER_S = 4
+const TOGETHER_S = 8
+/** Load of the trial itself, on the base. Its requests come alone, which costs more than to come with others. */
+const OWN_RPS = 10
 const CONNECTIONS = 128
 const WARMUP_S = 0.5
-/** After a start: of one side alone, and of all at once. */
-const FIRST_WARMUP_S = { alone: 2, together: 4 }
+/**
+ * After a start: of one side alone, of the base for what it takes, and of all at once. Until a process has served some 80,000 requests, V8 makes each of them cheaper, by
+ * a fifth in all, and not in all processes at the same moment. Before that come no turns: after a pause, a process is dearer again.
+ */
+const FIRST_WARMUP_S = { alone: 2, peak: 4, together: 12 }
 const PROFILE_S = 3
 /** Share of the throughput that is offered for the latency. */
 const LATENCY_SHARE = 0.5
@@ -47,7 +51,9 @@ export function design(plan, records) {
   for (let block = 0; block < plan.blocks; block++) {
     const before = records.filter(({ at }) => Number(at.block) < block)
     if (verdictSoFar(plan, before) !== 'undecided') break
-    const step = blockStep(plan, records, block)
+    const left_s = blocksDuration(plan, block)
+    const together = canTogether(plan) ? togetherStep(plan, records, block, left_s) : null
+    const step = together ?? turnStep(plan, records, block, left_s)
     if (step) return step
   }
   return verdictSoFar(plan, records) === 'regressed' ? profileStep(plan, records) : null
@@ -64,63 +70,68 @@ export function canTogether({ sides }) {
   return sides.base.url === null
 }
 
-/** Seconds that all blocks take from one on. @param {GatePlan} plan @param {number} [from] */
-export function blocksDuration(plan, from = 0) {
-  const { duration_s, blocks } = plan
-  const start_s = (SIDES.length + (canTogether(plan) ? 1 : 0)) * START_S
-  const turns_s = SIDES.length * (FIRST_WARMUP_S.alone + TURNS.length * (duration_s + WARMUP_S + START_S))
-  if (!canTogether(plan)) return (blocks - from) * (start_s + turns_s)
-  const together_s = FIRST_WARMUP_S.together + TOGETHER_S + START_S
-  return (blocks - from) * (start_s + together_s) + Math.max(0, Math.min(blocks, INFORMING_BLOCKS) - from) * turns_s
+/** What each side is loaded for in turns. @param {GatePlan} plan @param {number} block */
+function turnsOf(plan, block) {
+  if (!canTogether(plan)) return TURNS
+  return block < INFORMING_BLOCKS ? LATER_TURNS : []
 }
 
-/** @param {GatePlan} plan @param {TrialRecord[]} records @param {number} block @returns {Step | null} */
-function blockStep(plan, records, block) {
-  const left_s = blocksDuration(plan, block)
-  const hasTurns = !canTogether(plan) || block < INFORMING_BLOCKS
-  return (
-    (hasTurns ? turnStep(plan, records, block, left_s) : null) ??
-    (canTogether(plan) ? togetherStep(plan, records, block, left_s) : null)
-  )
+/** Seconds that all blocks take from one on. @param {GatePlan} plan @param {number} [from] */
+export function blocksDuration(plan, from = 0) {
+  const first_s = SIDES.length * (START_S + (canTogether(plan) ? 0 : FIRST_WARMUP_S.alone))
+  const together_s = canTogether(plan) ? FIRST_WARMUP_S.together + TOGETHER_S + START_S : 0
+  const later = Array.from({ length: plan.blocks - from }, (_, i) => turnsOf(plan, from + i).length * SIDES.length)
+  const turns_s = later.reduce((sum, turns) => sum + turns * (plan.duration_s + WARMUP_S + START_S), 0)
+  return later.length * (first_s + together_s) + turns_s
 }
 
 /** @param {GatePlan} plan @param {TrialRecord[]} records @param {number} block @param {number} left_s @returns {Step | null} */
 function turnStep(plan, records, block, left_s) {
+  const turns = turnsOf(plan, block)
   const visits = visitsOf({
     cells: SIDES,
     anchor: null,
-    blocks: TURNS.length,
+    blocks: turns.length,
     seed: plan.mix.seed + block * TURNS.length,
   })
+  const own = records.filter(({ at }) => at.block === block)
   const [next] = visits.filter(({ block: slice, cell: side }) => {
-    return !isSettled(records.filter(({ at, cell }) => at.block === block && at.slice === slice && cell.side === side))
+    return !isSettled(own.filter(({ at, cell }) => at.slice === slice && cell.side === side))
   })
   if (!next) return null
   const { block: slice, cell: side } = next
-  const isFirst = !records.some(({ at, cell }) => at.block === block && cell.side === side)
-  const rate_rps = TURNS[slice] === 'latency' ? shareOfBase(records, LATENCY_SHARE) : null
+  const isFirst = !own.some(({ cell }) => [side, ALL].includes(String(cell.side)))
+  const rate_rps = turns[slice] === 'latency' ? shareOfBase(records, LATENCY_SHARE) : null
   // Nothing is known of a base that answered no request.
-  const phase = TURNS[slice] === 'latency' && rate_rps === null ? 'cost' : TURNS[slice]
+  const phase = turns[slice] === 'latency' && rate_rps === null ? 'cost' : turns[slice]
   const warmup_s = isFirst ? FIRST_WARMUP_S.alone : WARMUP_S
   const how = { rate_rps, warmup_s, duration_s: plan.duration_s, left_s }
   return stepOf(plan, { phase, block, slice }, { side, start: block + 1 }, how)
 }
 
-/** All sides at once, beside the one that the lab's probes ask. @param {GatePlan} plan @param {TrialRecord[]} records @param {number} block @param {number} left_s @returns {Step | null} */
+/** All sides at once, at a share of what the base takes, which is found first. @param {GatePlan} plan @param {TrialRecord[]} records @param {number} block @param {number} left_s @returns {Step | null} */
 function togetherStep(plan, records, block, left_s) {
-  const own = records.filter(({ at }) => at.block === block)
-  const rate_rps = shareOfBase(records, TOGETHER_SHARE / (SIDES.length + 1))
-  if (rate_rps === null || isSettled(own.filter(({ at }) => at.phase === 'together'))) return null
-  const warmup_s = own.length === 0 ? FIRST_WARMUP_S.together : WARMUP_S
-  const cell = { side: WATCHED, start: block + 1 }
-  return stepOf(plan, { phase: 'together', block }, cell, { rate_rps, warmup_s, duration_s: TOGETHER_S, left_s })
+  if (isSettled(records.filter(({ at }) => at.block === block && at.phase === 'together'))) return null
+  const side_rps = shareOfBase(records, TOGETHER_SHARE / SIDES.length)
+  if (side_rps === null) return peakStep(plan, records, left_s)
+  const cell = { side: ALL, start: block + 1, side_rps }
+  const rate_rps = Math.min(OWN_RPS, side_rps)
+  const how = { rate_rps, warmup_s: FIRST_WARMUP_S.together, duration_s: TOGETHER_S, left_s }
+  return stepOf(plan, { phase: 'together', block }, cell, how)
+}
+
+/** What the base takes alone, before the first start that counts; null: it answered no request. @param {GatePlan} plan @param {TrialRecord[]} records @param {number} left_s */
+function peakStep(plan, records, left_s) {
+  if (isSettled(records.filter(({ at }) => at.phase === 'peak'))) return null
+  const how = { rate_rps: null, warmup_s: FIRST_WARMUP_S.peak, duration_s: plan.duration_s, left_s }
+  return stepOf(plan, { phase: 'peak' }, { side: 'base', start: 'peak' }, how)
 }
 
 /** A share of what the base gets through, in requests/s; null: not known. @param {TrialRecord[]} records @param {number} share */
 function shareOfBase(records, share) {
-  const closed = records.filter(
-    (record) => record.at.phase === 'cost' && record.cell.side !== 'head' && isValid(record),
-  )
+  const closed = records.filter((record) => {
+    return ['peak', 'cost'].includes(String(record.at.phase)) && record.cell.side !== 'head' && isValid(record)
+  })
   const rate_rps = Math.round(share * median(closed.map(({ traffic }) => traffic.goodput_rps)))
   return rate_rps > 0 ? rate_rps : null
 }

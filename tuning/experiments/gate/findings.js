@@ -7,7 +7,6 @@ import { CRITERIA, criterionOf, pairsOf, verdictOf } from './decision.js'
 /**
  * @import { TrialRecord } from '../../../load/report/record.js'
  * @import { Profiles } from '../../../load/probes/profiles.js'
- * @import { Estimate } from '../../stats/twice.js'
  * @import { Criterion, Verdict } from './decision.js'
  * @import { GatePlan } from './design.js'
  */
@@ -32,20 +31,17 @@ export function findingsOf(plan, records, run) {
           criterion: one,
           base: typicalOf(records, one, 'base'),
           head: typicalOf(records, one, 'head'),
-          ...estimateOf(own),
+          estimate: estimateOf(own),
         }
   })
-  const deciding = /** @type {(Estimate & { criterion: Criterion }) | undefined} */ (
-    figures.find((one) => one.criterion === criterion)
-  )
+  const deciding = figures.find((one) => one.criterion === criterion)
   const profiles = verdict === 'regressed' ? profilesOf(records, run) : null
   const functions = profiles ? changedFunctions(profiles) : []
   const stages = profiles ? changedStages(profiles) : []
   const code = verdict === 'undecided' && plan.allows_undecided ? 0 : EXIT_CODES[verdict]
   const kept = {
     ...{ capacity: null, limit: null, verdict, exit_code: code, criterion: criterion.name },
-    ...(deciding && intervalOf(deciding)),
-    ...{ failure: code === 0 ? null : verdict, functions, stages },
+    ...{ ...deciding?.estimate, failure: code === 0 ? null : verdict, functions, stages },
   }
   const silent = records.length > 0 && pairs.length === 0 ? records.at(-1)?.outcome.because : null
   const more = verdict === 'undecided' && pairs.length > 1 ? blocksToDecide(pairs, plan.tolerance_ratio) : null
@@ -59,11 +55,6 @@ export function findingsOf(plan, records, run) {
 function typicalOf(records, { of, phase }, side) {
   const own = records.filter((record) => record.at.phase === phase && isValid(record))
   return median(own.map((record) => Number(of(record, side))).filter((figure) => figure > 0))
-}
-
-/** What the record keeps of an estimate. @param {Estimate} estimate */
-function intervalOf({ ratio, low, high, noise_ratio }) {
-  return { ratio, low, high, noise_ratio }
 }
 
 /** What both sides' processes spent their time on, if both wrote a profile. @param {TrialRecord[]} records @param {any} run @returns {Profiles | null} */

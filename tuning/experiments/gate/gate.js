@@ -47,7 +47,7 @@ export const gate = {
     path: {
       value: 'PATH',
       about: `what --start's service is asked for (default ${DEFAULTS.path})`,
-      parse: pathOf,
+      parse: (text) => (/^\/[\x21-\x7e]*$/.test(text) ? text : undefined),
       expected: 'a path that begins with /',
     },
     'url-base': { value: 'URL', about: 'a running service instead of --base', ...sideFlag('url-base') },
@@ -61,7 +61,7 @@ export const gate = {
     tolerance: {
       ...numberFlag(`accepted loss in percent (default ${DEFAULTS.tolerance})`, 0, 100),
       value: 'PERCENT',
-      parse: percentOf,
+      parse: (text) => (/^(\d{1,2}(\.\d+)?|100)%?$/.test(text) ? Number.parseFloat(text) : undefined),
       expected: 'a percentage such as 2 or 0.5%',
     },
     'allow-undecided': { value: '', about: 'exit code 0 also for an undecided answer' },
@@ -70,7 +70,7 @@ export const gate = {
     ...MIX_FLAGS,
     seed: seedFlag(`of the order and the requests (default ${DEFAULTS.seed})`),
   },
-  examples: `  npm run gate -- --base main                          the local API; two to six minutes
+  examples: `  npm run gate -- --base main                          the local API; two to eight minutes
   npm run gate -- --base main --head HEAD --build 'npm ci' --start 'node server.js' --path /orders
   npm run gate -- --url-base http://127.0.0.1:8080/ --url-head http://127.0.0.1:8081/ --pid-base 4711 --pid-head 4712`,
   plan: planOf,
@@ -129,15 +129,4 @@ function planOf(flags) {
     ...(start && { start }),
     ...{ build, path, tolerance_ratio: tolerance / 100, blocks, allows_undecided: flags['allow-undecided'] === true },
   }
-}
-
-/** @param {string} text */
-function pathOf(text) {
-  return /^\/[\x21-\x7e]*$/.test(text) ? text : undefined
-}
-
-/** @param {string} text */
-function percentOf(text) {
-  const percent = /^\d{1,3}(\.\d+)?%?$/.test(text) ? Number.parseFloat(text) : Number.NaN
-  return percent <= 100 ? percent : undefined
 }

@@ -23,7 +23,7 @@ const UNITS = {
 /** @param {GateFindings} findings @returns {Block[]} */
 export function gateReport(findings) {
   const { plan, figures, functions, stages } = findings
-  const rows = figures.map(({ criterion: { name }, base, head, ...estimate }) => {
+  const rows = figures.map(({ criterion: { name }, base, head, estimate }) => {
     const { blocks, noise_ratio } = estimate
     return [name, UNITS[name](base), UNITS[name](head), ratioText(estimate), percentText(noise_ratio), String(blocks)]
   })
@@ -37,7 +37,7 @@ export function gateReport(findings) {
       `Medians, and the ratio of head to base with a 95 % interval, over the blocks; noise: by how much the base differs from itself in one of twenty blocks. Accepted is ${percentText(1 + plan.tolerance_ratio)} more.`,
     ),
     method([
-      'Each block starts the base twice and the head once, all on one core. For the CPU per request, they are loaded at the same time, so that a change of the core costs all of them the same, beside one more base, which alone bears the probes of the lab and is not compared (services that run already: in turns). In turns, they get two slices of a closed loop (after one that does not count), and one at half of its throughput for the latency. The verdict is looked for after each block, by intervals of 99 %.',
+      'Each block starts the base twice and the head once, all on one core. For the CPU per request, all are loaded at the same time, at 60 % of the throughput of the base, so that a change of the core costs all of them the same: each second is compared for itself, and the median of the seconds counts. In the first two blocks, they are then loaded in turns: as much as they take, and at half of that for the latency. Services that run already are loaded only in turns, in each block. A fifth of the blocks at either end is left out of the ratio (a trimmed mean), and the verdict is looked for after each block, by intervals of 99 %.',
     ]),
   ]
 }
@@ -58,12 +58,12 @@ function profile(what, column, changed) {
 /** @param {GateFindings} findings */
 function sentence({ verdict, deciding, criterion, plan, more, stages }) {
   if (!deciding) return 'Undecided: nothing could be compared.'
-  const found = `${criterion.name} of head / base: ${ratioText(deciding)}`
+  const found = `${criterion.name} of head / base: ${ratioText(deciding.estimate)}`
   const accepted = percentText(1 + plan.tolerance_ratio)
   if (verdict === 'same or better') return `Same or better: ${found}; at most ${accepted} worse is accepted.`
   if (verdict === 'regressed') return `Regressed: ${found}; at most ${accepted} worse was accepted.${stageText(stages)}`
   const wanted = Number.isFinite(Number(more)) ? ` About ${count(Number(more))} blocks would decide (--blocks).` : ''
-  return `Undecided: ${found}; the interval holds ${accepted} worse, and this machine differs from itself by ${percentText(deciding.noise_ratio)}.${wanted}`
+  return `Undecided: ${found}; the interval holds ${accepted} worse, and this machine differs from itself by ${percentText(deciding.estimate.noise_ratio)}.${wanted}`
 }
 
 /** Where the largest part of what a request costs more is spent. @param {Changed[]} stages */

@@ -5,7 +5,7 @@ import { freePorts } from '../../../load/system/ports.js'
 import { openLocal, openStarted, openUrl } from '../../../load/targets/index.js'
 import { togetherWith } from '../../../load/targets/together.js'
 import { visitsOf } from '../../stats/design.js'
-import { canTogether, SIDES, WATCHED } from './design.js'
+import { ALL, SIDES } from './design.js'
 
 /**
  * @import { Place } from '../../../load/run/site.js'
@@ -19,12 +19,12 @@ const running = new WeakMap()
 
 /**
  * The service of a side. All sides run at the same time, since an idle one costs nothing, until another start is asked for.
- * @param {{ side: string, start: number | string }} cell side: of the watched one, all others are loaded at the same time
+ * @param {{ side: string, start: number | string, side_rps?: number }} cell side_rps: that each gets where all are loaded at once
  * @param {Place} place the same object for all cells of a run
  * @param {GatePlan} plan @param {(Checkouts & { profiles: string }) | null} checkouts null: the services run already
  * @returns {Promise<Target>}
  */
-export async function openService({ side, start }, place, plan, checkouts) {
+export async function openService({ side, start, side_rps = 0 }, place, plan, checkouts) {
   const state = running.get(place) ?? { start: null, targets: {}, folder: checkouts?.folder ?? null }
   running.set(place, state)
   if (state.start !== start) {
@@ -34,15 +34,14 @@ export async function openService({ side, start }, place, plan, checkouts) {
     }
     state.start = start
   }
-  const target = side === WATCHED ? togetherWith(side, state.targets) : state.targets[side]
+  const target = side === ALL ? togetherWith('base', state.targets, side_rps) : state.targets[side]
   return { ...target, stop: async () => {} }
 }
 
 /** What is started, in its order: the first is warm first, so that is another one each time. @param {number | string} start @param {GatePlan} plan */
 function inOrder(start, plan) {
-  if (typeof start === 'string') return ['base', 'head']
-  const cells = canTogether(plan) ? [...SIDES, WATCHED] : SIDES
-  return visitsOf({ cells, anchor: null, blocks: 1, seed: plan.mix.seed + start }).map(({ cell }) => cell)
+  if (typeof start === 'string') return start === 'peak' ? ['base'] : ['base', 'head']
+  return visitsOf({ cells: SIDES, anchor: null, blocks: 1, seed: plan.mix.seed + start }).map(({ cell }) => cell)
 }
 
 /** Ends the services of a run, and removes the checkouts. @param {Place} place */

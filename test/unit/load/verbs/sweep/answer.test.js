@@ -26,10 +26,10 @@ t.test('unlike costs of a request are not blamed on the machine: its speed was m
   t.equal(cost, 'A request cost the service 30.0 us of CPU near that rate (median of 3 trials; 20.0 to 40.0 us).')
   t.equal(
     speed,
-    "Speed of the service's core: before the trials, a fixed piece of work usually took 4.1 ms (4.0 to 4.2 ms in all).",
+    "Speed of the service's core: before the trials, a fixed piece of work usually took 4.1 ms (it ranged from 4.0 to 4.2 ms).",
   )
   const other = textsOf({ records: [...records, record(40, 8)] })[2]
-  t.match(other, /4\.0 to 8\.0 ms in all\)\. 1 trial did not count: the core had another speed\.$/)
+  t.match(other, /it ranged from 4\.0 to 8\.0 ms\)\. 1 trial did not count: the core had another speed\.$/)
   t.equal(textsOf({ records: [record(20), record(30)] }).length, 2, 'the speed was not measured')
 })
 

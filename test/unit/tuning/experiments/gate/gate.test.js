@@ -87,38 +87,43 @@ t.test('the processes of running services are those that were named', async (t) 
   t.strictSame(await processesOf('head'), [])
 })
 
-t.test('versions of a repository are loaded at once in each block, and in turns in the first ones', async (t) => {
+/** The trials of two versions of a repository, in which nothing is decided. @param {number} goodput_rps @param {string} verdict */
+function trialsOf(goodput_rps, verdict) {
   const sides = { base: { ref: 'a', url: null }, head: { ref: 'b', url: null } }
-  const plan = /** @type {any} */ ({
-    sides,
-    blocks: 4,
-    duration_s: 1,
-    tolerance_ratio: 0.02,
-    mix: { seed: 1 },
-    url: null,
-  })
+  const how = { blocks: 4, duration_s: 1, tolerance_ratio: 0.02, mix: { seed: 1 }, url: null }
+  const plan = /** @type {any} */ ({ sides, ...how })
   /** @type {any[]} */
   const records = []
   let costs = 0
   for (let step = design(plan, records); step; step = design(plan, records)) {
     // No two costs are near each other, so that no block decides.
     const probes = { api: { cpu_us_per_request: 100 * ++costs } }
-    records.push({ ...step, outcome: { verdict: 'pass' }, traffic: { goodput_rps: 9000 }, probes })
+    records.push({ ...step, outcome: { verdict }, traffic: { goodput_rps }, probes })
   }
-  const together = records.filter(({ at }) => at.phase === 'together')
+  return { plan, records }
+}
+
+t.test('versions of a repository are loaded at once in each block, and in turns in the first ones', async (t) => {
+  const { plan, records } = trialsOf(9000, 'pass')
+  const [peak, ...others] = records
+  t.match(peak, { at: { phase: 'peak' }, cell: { side: 'base', start: 'peak' }, load: { loop: 'closed' } })
+  const together = others.filter(({ at }) => at.phase === 'together')
   t.strictSame(
-    together.map(({ at, cell, load }) => [at.block, cell.side, cell.start, load.rate_rps]),
-    [
-      [0, 'watched', 1, 1350],
-      [1, 'watched', 2, 1350],
-      [2, 'watched', 3, 1350],
-      [3, 'watched', 4, 1350],
-    ],
-    'a quarter of six tenths of the throughput',
+    together.map(({ at, cell, load }) => [at.block, cell.side, cell.start, cell.side_rps, load.rate_rps]),
+    [0, 1, 2, 3].map((block) => [block, 'all', block + 1, 1800, 10]),
+    'a third of six tenths of the throughput for each',
   )
-  const inTurns = records.filter(({ at }) => at.phase !== 'together')
+  const inTurns = others.filter(({ at }) => at.phase !== 'together')
   t.strictSame([...new Set(inTurns.map(({ at }) => at.block))], [0, 1], 'the first blocks tell the rest')
-  t.equal(inTurns.length, 2 * 3 * 4)
-  t.equal(records[0].left_s, blocksDuration(plan))
+  t.equal(inTurns.length, 2 * 3 * 2)
+  for (const block of [0, 1]) {
+    t.equal(others.find(({ at }) => at.block === block).at.phase, 'together', 'before the turns')
+  }
+  t.equal(others[0].left_s, blocksDuration(plan))
   t.equal(records.at(-1).left_s, blocksDuration(plan, 3))
+})
+
+t.test('versions that get nothing through are not loaded at once', async (t) => {
+  const { records } = trialsOf(0, 'pass')
+  t.strictSame([...new Set(records.map(({ at }) => at.phase))], ['peak', 'cost'])
 })
