@@ -15,9 +15,10 @@ const LATER_TRIALS = 1_000_000
  * A side's service, whose trials load all sides at the same rate and at the same time: the speed of a core may change within a second, and
  * whatever it does then, it does to all sides. The trial's own load begins later and pauses after the warm-up, so it should be small: it
  * adds to that of its side.
- * @param {string} side @param {Record<string, Target>} targets by side @param {number} rate_rps that each side gets @returns {Target}
+ * @param {string} side @param {Record<string, Target>} targets by side @param {{ rate_rps: number, connections: number }} load of each side
+ * @returns {Target}
  */
-export function togetherWith(side, targets, rate_rps) {
+export function togetherWith(side, targets, load) {
   let own_rps = 0
   const died = Promise.race(Object.values(targets).map((target) => target.died))
   // Awaited in a trial only; between two, a rejection must not count as unhandled.
@@ -35,7 +36,7 @@ export function togetherWith(side, targets, rate_rps) {
       const endAll = async () => Promise.all(ends.map((end) => end()))
       try {
         for (const [i, target] of Object.values(targets).entries()) {
-          ends.push(await startBeside(besideLoad({ ...plan, rate_rps }, target, i), signal))
+          ends.push(await startBeside(besideLoad({ ...plan, ...load }, target, i), signal))
         }
       } catch (error) {
         await endAll()
@@ -43,7 +44,7 @@ export function togetherWith(side, targets, rate_rps) {
       }
       return async () => sumOf(await endAll())
     },
-    watch: async () => cpuOf(targets, (one) => rate_rps + (one === side ? own_rps : 0)),
+    watch: async () => cpuOf(targets, (one) => load.rate_rps + (one === side ? own_rps : 0)),
   }
 }
 

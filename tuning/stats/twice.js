@@ -6,8 +6,11 @@
  *   base differs from itself in one of twenty blocks
  */
 
-/** Standard normal quantiles: two-sided 95 %, for the figures; two-sided 99 %, for the verdict, which is looked for after each block. */
-const Z = { figures: 1.96, verdict: 2.576 }
+/**
+ * Standard normal quantiles: two-sided 95 % for the figures; more for the verdicts, which are looked for after each block: 97.5 % where
+ * a loss is found, and 99 % where it is excluded.
+ */
+const Z = { figures: 1.96, worse: 2.241, same: 2.576 }
 
 /** Share of the blocks that do not count at either end: a neighbour falsifies some of them by far more than the others differ. */
 const TRIMMED_SHARE = 0.2
@@ -66,7 +69,7 @@ function quantile(z, freedom) {
 
 /** Blocks that it would take to decide, if nothing but their number changed. @param {Pair[]} pairs @param {number} tolerance_ratio */
 export function blocksToDecide(pairs, tolerance_ratio) {
-  const { ratio, low, high, blocks } = estimateOf(pairs, 'verdict')
+  const { ratio, low, high, blocks } = estimateOf(pairs, 'same')
   const half = Math.log(high / low) / 2
   const margin = Math.abs(Math.abs(Math.log(ratio)) - Math.log(1 + tolerance_ratio))
   return Number.isFinite(half) && margin > 0 ? Math.ceil(blocks * (half / margin) ** 2) : Number.POSITIVE_INFINITY

@@ -88,8 +88,8 @@ function keptUp({ beside }) {
  */
 export function verdictOf(pairs, { tolerance_ratio, isBetter }) {
   if (pairs.length < LEAST_BLOCKS) return 'undecided'
-  const { low, high } = estimateOf(pairs, 'verdict')
-  const [least, most] = isBetter === 'less' ? [low, high] : [1 / high, 1 / low]
+  const [worse, same] = [estimateOf(pairs, 'worse'), estimateOf(pairs, 'same')]
+  const [least, most] = isBetter === 'less' ? [worse.low, same.high] : [1 / worse.high, 1 / same.low]
   if (least > 1 + tolerance_ratio) return 'regressed'
   return most <= 1 + tolerance_ratio ? 'same or better' : 'undecided'
 }

@@ -28,15 +28,15 @@ const INFORMING_BLOCKS = 2
 /** Share of the base's throughput that all get together when they are loaded at once. */
 const TOGETHER_SHARE = 0.6
 const TOGETHER_S = 8
-/** Load of the trial itself, on the base. Its requests come alone, which costs more than to come with others. */
-const OWN_RPS = 10
-const CONNECTIONS = 128
+/** Load of the trial itself, on the base: little, since requests that come alone cost more than those that come with others. */
+const OWN = { rate_rps: 2, connections: 2 }
+export const CONNECTIONS = 128
 const WARMUP_S = 0.5
 /**
  * After a start: of one side alone, of the base for what it takes, and of all at once. Until a process has served some 80,000 requests, V8 makes each of them cheaper, by
  * a fifth in all, and not in all processes at the same moment. Before that come no turns: after a pause, a process is dearer again.
  */
-const FIRST_WARMUP_S = { alone: 2, peak: 4, together: 12 }
+const FIRST_WARMUP_S = { alone: 2, peak: 4, together: 10 }
 const PROFILE_S = 3
 /** Share of the throughput that is offered for the latency. */
 const LATENCY_SHARE = 0.5
@@ -115,9 +115,10 @@ function togetherStep(plan, records, block, left_s) {
   const side_rps = shareOfBase(records, TOGETHER_SHARE / SIDES.length)
   if (side_rps === null) return peakStep(plan, records, left_s)
   const cell = { side: ALL, start: block + 1, side_rps }
-  const rate_rps = Math.min(OWN_RPS, side_rps)
+  const rate_rps = Math.min(OWN.rate_rps, side_rps)
   const how = { rate_rps, warmup_s: FIRST_WARMUP_S.together, duration_s: TOGETHER_S, left_s }
-  return stepOf(plan, { phase: 'together', block }, cell, how)
+  const { load, ...step } = stepOf(plan, { phase: 'together', block }, cell, how)
+  return { ...step, load: { ...load, connections: OWN.connections } }
 }
 
 /** What the base takes alone, before the first start that counts; null: it answered no request. @param {GatePlan} plan @param {TrialRecord[]} records @param {number} left_s */

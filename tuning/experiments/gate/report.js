@@ -37,7 +37,7 @@ export function gateReport(findings) {
       `Medians, and the ratio of head to base with a 95 % interval, over the blocks; noise: by how much the base differs from itself in one of twenty blocks. Accepted is ${percentText(1 + plan.tolerance_ratio)} more.`,
     ),
     method([
-      'Each block starts the base twice and the head once, all on one core. For the CPU per request, all are loaded at the same time, at 60 % of the throughput of the base, so that a change of the core costs all of them the same: each second is compared for itself, and the median of the seconds counts. In the first two blocks, they are then loaded in turns: as much as they take, and at half of that for the latency. Services that run already are loaded only in turns, in each block. A fifth of the blocks at either end is left out of the ratio (a trimmed mean), and the verdict is looked for after each block, by intervals of 99 %.',
+      'Each block starts the base twice and the head once, all on one core. For the CPU per request, all are loaded at the same time, at 60 % of the throughput of the base, so that a change of the core costs all of them the same: each second is compared for itself, and the median of the seconds counts. In the first two blocks, they are then loaded in turns: as much as they take, and at half of that for the latency. Services that run already are loaded only in turns, in each block. A fifth of the blocks at either end is left out of the ratio (a trimmed mean), and the verdict is looked for after each block, by intervals of 97.5 % for a loss, and of 99 % for none.',
     ]),
   ]
 }

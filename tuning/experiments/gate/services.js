@@ -5,7 +5,7 @@ import { freePorts } from '../../../load/system/ports.js'
 import { openLocal, openStarted, openUrl } from '../../../load/targets/index.js'
 import { togetherWith } from '../../../load/targets/together.js'
 import { visitsOf } from '../../stats/design.js'
-import { ALL, SIDES } from './design.js'
+import { ALL, CONNECTIONS, SIDES } from './design.js'
 
 /**
  * @import { Place } from '../../../load/run/site.js'
@@ -34,7 +34,8 @@ export async function openService({ side, start, side_rps = 0 }, place, plan, ch
     }
     state.start = start
   }
-  const target = side === ALL ? togetherWith('base', state.targets, side_rps) : state.targets[side]
+  const load = { rate_rps: side_rps, connections: CONNECTIONS }
+  const target = side === ALL ? togetherWith('base', state.targets, load) : state.targets[side]
   return { ...target, stop: async () => {} }
 }
 

@@ -35,7 +35,7 @@ function countsOf(truth) {
 t.test('a commit against itself is hardly ever regressed, however noisy the machine', async (t) => {
   for (const deviation of [0.005, 0.01, 0.02, 0.05, 0.2]) {
     const { regressed } = countsOf({ ratio: 1, noise: () => deviation })
-    t.ok(regressed <= 0.02 * RUNS, `${deviation}: ${regressed} of ${RUNS}`)
+    t.ok(regressed <= 0.05 * RUNS, `${deviation}: ${regressed} of ${RUNS}`)
   }
   t.ok(countsOf({ ratio: 1, noise: () => 0.01 })['same or better'] >= 0.95 * RUNS)
 })
@@ -82,7 +82,7 @@ t.test('the interval is that of Student with 2n - 1 degrees of freedom, from bot
   t.ok(Math.abs(Math.log(high / ratio) / (2.571 * deviation * Math.sqrt(0.5)) - 1) < 0.01)
   t.ok(Math.abs(Math.log(ratio / low) - Math.log(high / ratio)) < 1e-12)
   t.strictSame([estimateOf(pairs.slice(0, 1)).high, estimateOf(pairs.slice(0, 1)).low], [Number.POSITIVE_INFINITY, 0])
-  t.ok(estimateOf(pairs, 'verdict').high > high)
+  t.ok(estimateOf(pairs, 'worse').high > high)
 })
 
 t.test('a fifth of the blocks at either end may be as far off as they like', async (t) => {
