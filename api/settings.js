@@ -30,14 +30,14 @@ export const SETTINGS = {
   INSERT_MODE: choice(
     ['single', 'prepared', 'pipelined', 'batched'],
     'batched',
-    'A statement per row (unnamed, prepared, or prepared and sent without waiting), or one that requests share',
+    'single, prepared, pipelined: a statement per row (unnamed; prepared; prepared and sent without waiting); batched: a shared one',
   ),
   PIPELINE_CONNECTIONS: whole('connections', 10, [1, 1000], 'pipelined: connections that all requests share'),
   BATCH_SLOTS: whole(
     'statements',
     4,
     [1, 1000],
-    'batched: statements that may be in flight while each has one row (low load); beyond that, the API chooses their number',
+    'batched: statements that may be in flight while each has one row (low load); at higher load, the API chooses their number',
   ),
   BATCH_MAX_ROWS: whole('rows', 500, [1, 10_000], 'batched: maximum number of rows in one statement'),
   IDEMPOTENCY_KEY_TTL_MS: ms(86_400_000, [1000, 2_592_000_000], 'Minimum time that an Idempotency-Key is remembered'),
@@ -48,13 +48,13 @@ export const SETTINGS = {
   MAX_QUEUE_MS: ms(
     1000,
     [0, 600_000],
-    'A request that would wait longer gets a 503 at once, unless the core is saturated; 0: never',
+    'A request that would wait longer gets a 503 at once, unless the core is saturated; 0: no limit',
   ),
   MAX_QUEUE_REQUESTS: whole('requests', 10_000, [1, 1_000_000], 'A request gets a 503 at once while this many wait'),
   MAX_LOOP_DELAY_MS: ms(
     500,
     [0, 600_000],
-    'A request gets a 503 at once while the event loop is this late, unless the core is saturated; 0: never',
+    'A request gets a 503 at once while the event loop is this late, unless the core is saturated; 0: no limit',
   ),
   MAX_CONNECTIONS: whole(
     'connections',

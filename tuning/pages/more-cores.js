@@ -17,7 +17,7 @@ export function arithmeticBlocks(sweeps) {
   const [{ settings, probes }] = sweeps[0].records
   const [max, POOL_MAX] = [Number(probes.postgres.connections_max), settings.POOL_MAX]
   const most = Math.floor((max - RESERVED) / Number(POOL_MAX))
-  const fits = `This Postgres allows ${max} connections and reserves ${RESERVED} for superusers, so ${most} pools of ${POOL_MAX} fit. For more processes, use PgBouncer, or a smaller POOL_MAX: where requests share statements and the database is nearby, as many connections as BATCH_SLOTS (4 by default) are usually enough.`
+  const fits = `This Postgres allows ${max} connections and reserves ${RESERVED} for superusers, so ${most} pools of ${POOL_MAX} fit. For more processes, use PgBouncer, or a smaller POOL_MAX: with INSERT_MODE=batched and a database nearby, a POOL_MAX equal to BATCH_SLOTS (4 by default) is usually enough.`
   return [...sweeps.flatMap(arithmetic), paragraph(fits)]
 }
 
@@ -37,6 +37,6 @@ function arithmetic({ run: { capacity }, records }) {
     count(times * Number(POOL_MAX)),
   ])
   const used = ['API', 'Postgres', 'generators'].map((who) => `cores busy with ${who}`)
-  const about = `Calculated, not measured: what one process sustained with INSERT_MODE=${INSERT_MODE}, ${count(rate_rps)}/s, times the number of processes. That is the highest rate, up to the lower end of the capacity, at which a trial passed. The CPU columns are averages over one trial at that rate, so they can differ from the medians on other pages. Each process still needs a core of its own: at the rate at which the service fails, its core is busier.`
+  const about = `Calculated, not measured: what one process sustained with INSERT_MODE=${INSERT_MODE}, ${count(rate_rps)}/s, times the number of processes. This rate is the highest at which a trial passed, not counting rates above the lower end of the capacity. The CPU columns are averages over one trial at that rate, so they can differ from the medians on other pages. Give each process a core of its own all the same: at the rate at which the service fails, that core is busier than shown here.`
   return [paragraph(about), table(['rows', 'API processes', ...used, 'connections to Postgres, at most'], rows)]
 }

@@ -108,19 +108,26 @@ export function failingBlocks({ plan, failing }) {
   const { from_s, to_s } = plan.fails.failing
   const after_s = plan.sizes.failing.duration_s - to_s
   const rows = failing.map(({ strategy, leave_s, back_s, errors_at_endpoint, error_ratio, p50_ms }) => {
-    // An endpoint that was never left cannot be come back to.
+    // An endpoint that was never dropped cannot be come back to.
     const left = back_s.filter((_, i) => leave_s[i] !== null)
     const errors = [count(Math.round(errors_at_endpoint)), tenthPercent(error_ratio)]
     return [strategy, timesText(leave_s, to_s - from_s), timesText(left, after_s), ...errors, milliseconds(p50_ms)]
   })
   const about = `**One of ${plan.endpoints} equal endpoints fails** from second ${from_s} to ${to_s}: it answers 503 at once, also to health checks.`
-  const head = ['strategy', 'leaves after', 'comes back after', 'errors it gave', 'errors met by clients', 'p50']
+  const head = [
+    'strategy',
+    'endpoint dropped after',
+    'endpoint used again after',
+    'errors from the endpoint',
+    'errors met by clients',
+    'p50',
+  ]
   return titled(about, head, rows)
 }
 
 /** @param {(number | null)[]} found_s null: longer than can be seen @param {number} longest_s that can be seen */
 function timesText(found_s, longest_s) {
-  if (found_s.length === 0) return 'never left'
+  if (found_s.length === 0) return 'never dropped'
   const times_s = found_s.map((s) => s ?? longest_s)
   const text = `${spread(times_s, 1)} s`
   const longer = times_s.filter((s) => s >= longest_s).length
@@ -164,8 +171,8 @@ export function processBlocks({ processes }) {
     (to_one && (is_limited ? GENERATOR_LIMIT : ratioText(to_one))) ?? '1',
   ])
   const about =
-    '**What one more API process brings**, closed loop. Postgres, HAProxy and the generator run on the remaining cores; where there are none to spare, a further process shares its core with them. The last column divides the rows by those of one process behind HAProxy.'
-  return titled(about, ['API processes', 'runs on', 'durable rows', 'p50', 'of one behind HAProxy'], rows)
+    '**What one more API process brings**, closed loop. Postgres, HAProxy and the generator run on the remaining cores; where there are none to spare, a further process shares its core with them. The last column is the rate of durable rows relative to one process behind HAProxy.'
+  return titled(about, ['API processes', 'runs on', 'durable rows', 'p50', 'relative to 1 behind HAProxy'], rows)
 }
 
 /** What the simulation gained, and what was published. @param {Simulation | null} simulation */

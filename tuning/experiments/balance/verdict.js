@@ -1,4 +1,4 @@
-import { tenthPercent } from '../../../load/report/format.js'
+import { count, tenthPercent } from '../../../load/report/format.js'
 import { groupBy } from '../../stats/design.js'
 import { ratioText } from '../../stats/effects.js'
 import { isSound, whyUnsound } from '../../stats/sound.js'
@@ -76,7 +76,7 @@ function simulatedSentence({ few, worlds }) {
     const numbers = all.map(({ workers }) => workers).join(' and with ')
     return `With ${numbers} ${numbers === '1' ? 'request' : 'requests'} in flight, adaptive is lower in all four percentiles over ${where}.`
   })
-  const chance = `Could the published gain be chance? Round robin was published from ${few.samples} samples. ${few.draws} times, we drew as many from its published latencies. In ${tenthPercent(few.all_lower_ratio)} of the draws it looked slower than published in all four percentiles; in ${tenthPercent(few.as_published_ratio)}, by as much as the published gain.`
+  const chance = `Could the published gain be chance? Round robin was published from ${few.samples} samples, so ${count(few.draws)} times we drew ${few.samples} from its published latencies. In ${tenthPercent(few.all_lower_ratio)} of the draws it looked slower than published in all four percentiles; in ${tenthPercent(few.as_published_ratio)}, slower by as much as the published gain.`
   return `The published case, simulated over three kinds of endpoints. "equal, no memory": each answer is fast or slow at random, whatever the one before it. "equal, with spells": each endpoint has fast and slow spells. "uneven": they differ, like ours. ${sentences.join(' ')} ${chance}`
 }
 

@@ -47,7 +47,7 @@ const CHAPTERS = {
       test: { experiment: 'pool-far', measure: 'goodput', expect: 'more', least_ratio: 1.6 },
     },
     'pool-follows-littles-law-1-ms': {
-      sentence: 'With the database 1 ms away, twice the pool is still clearly more.',
+      sentence: 'With the database 1 ms away, twice the pool still gives a clearly higher rate.',
       test: { experiment: 'pool-near', measure: 'goodput', expect: 'more', least_ratio: 1.2 },
     },
     'pool-is-enough-nearby': {
@@ -59,17 +59,18 @@ const CHAPTERS = {
       test: { experiment: 'pool-large', measure: 'goodput', expect: 'same', least_ratio: 1.25 },
     },
     'pool-is-idle-when-batched': {
-      sentence: 'Where requests share statements, the pool does not matter: 5 connections are as good as 20.',
+      sentence:
+        'Where one statement inserts the rows of many requests, the size of the pool does not matter: 5 connections are as good as 20.',
       test: { experiment: 'pool-batched', measure: 'goodput', expect: 'same', least_ratio: 1.25 },
     },
   },
   'core-full': {
     'batched-takes-more': {
-      sentence: 'Requests that share statements: at least twice the durable rows per second.',
+      sentence: 'Where requests share statements, the API stores at least twice the rows per second.',
       test: { experiment: 'batched', measure: 'goodput', expect: 'more', least_ratio: 2 },
     },
     'batched-costs-less': {
-      sentence: 'Requests that share statements: at most half the CPU of the API for each row.',
+      sentence: 'Where requests share statements, a row costs the API at most half the CPU.',
       test: { experiment: 'batched', measure: 'cpu', expect: 'less', least_ratio: 2 },
     },
     'prepared-costs-less': {
@@ -77,7 +78,7 @@ const CHAPTERS = {
       test: { experiment: 'prepared', measure: 'cpu', expect: 'less', least_ratio: 1.05 },
     },
     'one-slot-is-enough': {
-      sentence: 'One shared statement on its way at a time is as good as four.',
+      sentence: 'One shared statement in flight at a time is as good as four.',
       test: { experiment: 'one-slot', measure: 'goodput', expect: 'same', least_ratio: 1.25 },
     },
     'semi-space-saves-cpu': {
@@ -93,23 +94,23 @@ const CHAPTERS = {
       test: { experiment: 'node-26', measure: 'cpu', expect: 'less', least_ratio: 1.05 },
     },
     'a-log-line-costs': {
-      sentence: 'A log line per request is paid with CPU.',
+      sentence: 'A log line per request costs CPU.',
       test: { experiment: 'log-line', measure: 'cpu', expect: 'more', least_ratio: 1.05 },
     },
     'a-connection-costs': {
-      sentence: 'A new connection per request is paid with CPU.',
+      sentence: 'A new connection per request costs CPU.',
       test: { experiment: 'fresh-connections', measure: 'cpu', expect: 'more', least_ratio: 1.2 },
     },
   },
   'loop-blocked': {
     'scrypt-is-the-limit': {
-      sentence: 'Passwords hashed by scrypt: less than a tenth of the requests.',
+      sentence: 'Hashing passwords with scrypt leaves less than a tenth of the goodput.',
       test: { experiment: 'scrypt', measure: 'goodput', expect: 'less', least_ratio: 10 },
     },
   },
   'commits-wait': {
     'asynchronous-commit-single': {
-      sentence: 'One statement per row, and commits that do not wait for the disk: clearly more per second.',
+      sentence: 'With one statement per row, commits that do not wait for the disk give clearly more rows per second.',
       test: { experiment: 'commit-single', measure: 'goodput', expect: 'more', least_ratio: 1.1 },
     },
     'asynchronous-commit-batched': {

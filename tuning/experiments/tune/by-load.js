@@ -104,7 +104,9 @@ export function byLoadBlocks(levels, reasons) {
     table(head, rows, { name: 'by-load' }),
     ...(losing.length > 0
       ? [
-          paragraph(`Requests that did not succeed at ${most}, as shares of all that were offered with this level:`),
+          paragraph(
+            `Failed requests at ${most}, as shares of all requests offered in the combinations with this level:`,
+          ),
           table(['level', ...Object.keys(LOST)], losing, { name: 'lost' }),
         ]
       : []),

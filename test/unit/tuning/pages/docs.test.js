@@ -70,6 +70,17 @@ function anchorsOf(page) {
   return [...headings, ...[...page.matchAll(/<a id="([\w-]+)">/g)].map(([, id]) => id)]
 }
 
+t.test('a block of commands has a line for each', async (t) => {
+  for (const file of [...Object.keys(PAGES), ...WRITTEN]) {
+    const blocks = [...readFileSync(file, 'utf8').matchAll(/```sh\n(.*?)```/gs)].map(([, block]) =>
+      block.replace(/`[^`]*`/g, ''),
+    )
+    const lines = blocks.flatMap((block) => block.split('\n'))
+    const joined = lines.filter((line) => (line.replaceAll('&& npm', '').match(/npm run /g) ?? []).length > 1)
+    t.strictSame(joined, [], file)
+  }
+})
+
 t.test('README has the commands that CI runs', async (t) => {
   const page = readFileSync('README.md', 'utf8')
   const run = commandsOf(readFileSync('.ci/run', 'utf8'))

@@ -145,7 +145,7 @@ function noFailures(trialsOf) {
   const holding = success.filter((ratio) => ratio === 1).length
   const verdict = verdictOnShare(holding / trials.length, { refuted: 0, reproduced: 1 })
   const spread = `${milliseconds(Math.min(...p99s_ms))} to ${milliseconds(Math.max(...p99s_ms))}`
-  const evidence = `at the same rate, scaled (bounded generator): success ${percent(median(success))} in ${trials.length} trials, with a p99 of ${spread}. It is a rate without failures, not a capacity: the article states no p99`
+  const evidence = `at that rate, scaled (bounded generator): success ${percent(median(success))} in ${trials.length} trials, with a p99 of ${spread}. It is a rate without failures, not a capacity: the article states no p99`
   return { ...claim, verdict, evidence: [evidence] }
 }
 
@@ -170,11 +170,11 @@ function codeZero(trialsOf) {
   const evidence = [
     own.all === 0
       ? 'default generator: no request ended without an answer'
-      : `default generator: ${count(own.all)} requests ended without an answer (${own.text}); the server ended ${percent(own.server / own.all)} of them, ${percent(own.reset / own.all)} by a reset`,
+      : `default generator: ${count(own.all)} requests ended without an answer (${own.text}); the server ended ${percent(own.server / own.all)} of them (${percent(own.reset / own.all)} of all: by a reset)`,
     ...(own.dropped === 0
       ? []
       : [
-          `the service closed ${count(own.dropped)} connections, retries included, for which its limit of open files left no room; that takes little CPU`,
+          `the service closed ${count(own.dropped)} connections, retries included, because it was at its limit of open files; closing them takes little CPU`,
         ]),
     `bounded generator: ${bounded.text}`,
   ]

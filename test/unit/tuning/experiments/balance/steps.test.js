@@ -58,7 +58,7 @@ t.test('a late generator or a failing trial does not count, and a full generator
       plan,
       loaded(() => 0.95),
     ),
-    /\| 2, behind HAProxy +\| .*\| the generator was the limit \|/,
+    /\| 2, behind HAProxy +\| .*\| +the generator was the limit \|/,
   )
 })
 

@@ -9,7 +9,7 @@ t.test('who is not seen to leave or to come back is not said to have taken so lo
     'haproxy-leastconn': { p50: 150, errors: 100, leave_bins: 1, away: true },
   })
   const text = textOf(plan, records)
-  t.match(text, /\| round-robin +\| +more than 2\.0 s in 6 of 6 trials \| +never left \|/)
+  t.match(text, /\| round-robin +\| +more than 2\.0 s in 6 of 6 trials \| +never dropped \|/)
   t.match(text, /\| haproxy-leastconn +\| +0\.1 \[0\.1–0\.1\] s \| +more than 3\.0 s in 6 of 6 trials \|/)
   const own = (/** @type {any[]} */ some) => {
     return some.filter(({ cell }) => cell.part === 'failing' && cell.strategy === 'adaptive')
