@@ -12,6 +12,12 @@
  */
 const Z = { figures: 1.96, worse: 2.241, same: 2.576 }
 
+/** NaN where a figure is missing. @param {Record<string, number>} figures of the base, the base again, and the head @returns {Pair} */
+export function pairOf({ base, again, head }) {
+  const [first, second, changed] = [base, again, head].map(Math.log)
+  return { apart: changed - (first + second) / 2, noise: second - first }
+}
+
 /** Share of the blocks that do not count at either end: a neighbour falsifies some of them by far more than the others differ. */
 const TRIMMED_SHARE = 0.2
 

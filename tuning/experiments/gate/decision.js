@@ -1,7 +1,7 @@
 import { isValid } from '../../../load/capacity/ladder.js'
 import { median } from '../../../load/verdict/ranks.js'
 import { groupBy } from '../../stats/design.js'
-import { estimateOf } from '../../stats/twice.js'
+import { estimateOf, pairOf } from '../../stats/twice.js'
 
 /**
  * @import { TrialRecord } from '../../../load/report/record.js'
@@ -10,6 +10,9 @@ import { estimateOf } from '../../stats/twice.js'
  *   isBetter: 'less' | 'more' }} Criterion of: a side's figure in a trial
  * @typedef {'same or better' | 'regressed' | 'undecided'} Verdict
  */
+
+/** The base runs twice: how far it differs from itself is the noise of this machine today. */
+export const SIDES = ['base', 'again', 'head']
 
 /**
  * What is compared; the first of which figures are known decides. Where all sides are loaded at once, a core that changes
@@ -47,33 +50,29 @@ const LEAST_BLOCKS = 3
 const KEPT_UP_SHARE = 0.99
 
 /** The blocks in which all sides have a figure. @param {TrialRecord[]} records @param {Criterion} criterion @returns {Pair[]} */
-export function pairsOf(records, { of, phase }) {
-  const known = records.filter((record) => record.at.phase === phase && isValid(record) && keptUp(record))
+export function pairsOf(records, criterion) {
+  const known = usable(records, criterion)
   return [...groupBy(known, ({ at }) => String(at.block)).values()].flatMap((own) => {
-    const figure = (/** @type {string} */ side) =>
-      Math.exp(
-        median(
-          own
-            .map((record) => Number(of(record, side)))
-            .filter((one) => one > 0)
-            .map(Math.log),
-        ),
-      )
     // What happens to the core in a second happens to all sides, so each second is compared for itself.
     const parts =
-      phase === 'together'
+      criterion.phase === 'together'
         ? own.flatMap(({ probes }) => windowsOf(probes))
-        : [{ base: figure('base'), again: figure('again'), head: figure('head') }]
+        : [Object.fromEntries(SIDES.map((side) => [side, typicalOf(own, criterion, side)]))]
     const pairs = parts.map(pairOf)
     const [apart, noise] = [median(pairs.map((pair) => pair.apart)), median(pairs.map((pair) => pair.noise))]
     return Number.isFinite(apart) ? { apart, noise } : []
   })
 }
 
-/** NaN where a side has no figure. @param {Record<string, number>} figures by side @returns {Pair} */
-function pairOf({ base, again, head }) {
-  const [first, second, changed] = [base, again, head].map(Math.log)
-  return { apart: changed - (first + second) / 2, noise: second - first }
+/** A side's median. @param {TrialRecord[]} records @param {Criterion} criterion @param {string} side */
+export function typicalOf(records, criterion, side) {
+  const figures = usable(records, criterion).map((record) => Number(criterion.of(record, side)))
+  return median(figures.filter((figure) => figure > 0))
+}
+
+/** @param {TrialRecord[]} records @param {Criterion} criterion */
+function usable(records, { phase }) {
+  return records.filter((record) => record.at.phase === phase && isValid(record) && keptUp(record))
 }
 
 /** Whether the other sides answered nearly all that they were sent beside a trial. @param {TrialRecord} record */

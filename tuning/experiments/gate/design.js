@@ -2,7 +2,7 @@ import { plateauDriver } from '../../../load/capacity/capacity.js'
 import { isSettled, isValid } from '../../../load/capacity/ladder.js'
 import { median } from '../../../load/verdict/ranks.js'
 import { visitsOf } from '../../stats/design.js'
-import { criterionOf, pairsOf, verdictOf } from './decision.js'
+import { criterionOf, pairsOf, SIDES, verdictOf } from './decision.js'
 
 /**
  * @import { Plan, Step, TrialRecord } from '../../../load/report/record.js'
@@ -12,8 +12,6 @@ import { criterionOf, pairsOf, verdictOf } from './decision.js'
  *   blocks: number, allows_undecided: boolean }} GatePlan
  */
 
-/** The base runs twice: how far it differs from itself is the noise of this machine today. */
-export const SIDES = ['base', 'again', 'head']
 /** Of a trial that loads all of them at once. */
 export const ALL = 'all'
 /**
@@ -33,8 +31,9 @@ const OWN = { rate_rps: 2, connections: 2 }
 export const CONNECTIONS = 128
 const WARMUP_S = 0.5
 /**
- * After a start: of one side alone, of the base for what it takes, and of all at once. Until a process has served some 80,000 requests, V8 makes each of them cheaper, by
- * a fifth in all, and not in all processes at the same moment. Before that come no turns: after a pause, a process is dearer again.
+ * After a start: of one side alone, of the base for what it takes, and of all at once. Until a process has served some 80,000 requests, V8
+ * makes each of them cheaper, by a fifth altogether, and not in all processes at the same moment. No turns come before that: after a
+ * pause, a process is dearer again.
  */
 const FIRST_WARMUP_S = { alone: 2, peak: 4, together: 10 }
 const PROFILE_S = 3
@@ -43,8 +42,8 @@ const LATENCY_SHARE = 0.5
 const START_S = 1
 
 /**
- * Blocks, in each of which all sides are started and then loaded, in turns and at once. It ends as soon as the verdict is known. If the head has
- * regressed, a profile of each follows. Pure.
+ * Blocks, in each of which all sides are started and then loaded, at once and in turns. It ends as soon as the verdict is known. If the
+ * head has regressed, a profile of each follows. Pure.
  * @param {GatePlan} plan @param {TrialRecord[]} records @returns {Step | null}
  */
 export function design(plan, records) {
@@ -88,12 +87,8 @@ export function blocksDuration(plan, from = 0) {
 /** @param {GatePlan} plan @param {TrialRecord[]} records @param {number} block @param {number} left_s @returns {Step | null} */
 function turnStep(plan, records, block, left_s) {
   const turns = turnsOf(plan, block)
-  const visits = visitsOf({
-    cells: SIDES,
-    anchor: null,
-    blocks: turns.length,
-    seed: plan.mix.seed + block * TURNS.length,
-  })
+  const seed = plan.mix.seed + block * TURNS.length
+  const visits = visitsOf({ cells: SIDES, anchor: null, blocks: turns.length, seed })
   const own = records.filter(({ at }) => at.block === block)
   const [next] = visits.filter(({ block: slice, cell: side }) => {
     return !isSettled(own.filter(({ at, cell }) => at.slice === slice && cell.side === side))

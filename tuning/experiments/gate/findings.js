@@ -1,13 +1,11 @@
-import { isValid } from '../../../load/capacity/ladder.js'
 import { changedFunctions, changedStages, readProfile } from '../../../load/probes/profiles.js'
-import { median } from '../../../load/verdict/ranks.js'
 import { blocksToDecide, estimateOf } from '../../stats/twice.js'
-import { CRITERIA, criterionOf, pairsOf, verdictOf } from './decision.js'
+import { CRITERIA, criterionOf, pairsOf, typicalOf, verdictOf } from './decision.js'
 
 /**
  * @import { TrialRecord } from '../../../load/report/record.js'
  * @import { Profiles } from '../../../load/probes/profiles.js'
- * @import { Criterion, Verdict } from './decision.js'
+ * @import { Verdict } from './decision.js'
  * @import { GatePlan } from './design.js'
  */
 
@@ -49,12 +47,6 @@ export function findingsOf(plan, records, run) {
     problem: silent ? `no block has a valid trial of both sides: ${silent}` : null,
     ...{ kept, plan, verdict, criterion, deciding, figures, functions, stages, more, records },
   }
-}
-
-/** @param {TrialRecord[]} records @param {Criterion} criterion @param {string} side */
-function typicalOf(records, { of, phase }, side) {
-  const own = records.filter((record) => record.at.phase === phase && isValid(record))
-  return median(own.map((record) => Number(of(record, side))).filter((figure) => figure > 0))
 }
 
 /** What both sides' processes spent their time on, if both wrote a profile. @param {TrialRecord[]} records @param {any} run @returns {Profiles | null} */

@@ -5,7 +5,8 @@ import { freePorts } from '../../../load/system/ports.js'
 import { openLocal, openStarted, openUrl } from '../../../load/targets/index.js'
 import { togetherWith } from '../../../load/targets/together.js'
 import { visitsOf } from '../../stats/design.js'
-import { ALL, CONNECTIONS, SIDES } from './design.js'
+import { SIDES } from './decision.js'
+import { ALL, CONNECTIONS } from './design.js'
 
 /**
  * @import { Place } from '../../../load/run/site.js'

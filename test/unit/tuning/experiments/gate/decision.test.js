@@ -125,7 +125,7 @@ t.test(
       })
     }
     const records = [
-      ...[record(0, 'base', 100), record(0, 'base', 121), record(0, 'again', 110), record(0, 'head', 220)],
+      ...[record(0, 'base', 100), record(0, 'base', 120), record(0, 'again', 110), record(0, 'head', 220)],
       ...[record(1, 'base', 100), record(1, 'again', 110), record(1, 'head', 220, 'invalid')],
     ]
     const criterion = criterionOf(records)
