@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
 import { startBeside } from '../generators/beside.js'
 import { watchCpu_s } from '../probes/index.js'
 import { addressOf } from './index.js'
@@ -12,25 +14,28 @@ import { addressOf } from './index.js'
 const LATER_TRIALS = 1_000_000
 
 /**
- * A side's service, whose trials load all sides at the same rate and at the same time: the speed of a core may change within a second, and
- * whatever it does then, it does to all sides. The trial's own load begins later and pauses after the warm-up, so it should be small: it
- * adds to that of its side.
- * @param {string} side @param {Record<string, Target>} targets by side @param {{ rate_rps: number, connections: number }} load of each side
- * @returns {Target}
+ * Services whose trials load all of them at the same rate and at the same time: the speed of a core may change within a second, and
+ * whatever it does then, it does to all. The trial's own load goes to a server of the lab that answers at once, since a service with even
+ * two requests a second more was two per cent dearer.
+ * @param {Record<string, Target>} targets by side @param {{ rate_rps: number, connections: number }} load of each side @returns {Promise<Target>}
  */
-export function togetherWith(side, targets, load) {
-  let own_rps = 0
+export async function openTogether(targets, load) {
   const died = Promise.race(Object.values(targets).map((target) => target.died))
   // Awaited in a trial only; between two, a rejection must not count as unhandled.
   died.catch(() => {})
+  const server = createServer((req, res) => {
+    req.resume()
+    res.writeHead(201, { 'Content-Length': 0 }).end()
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = /** @type {import('node:net').AddressInfo} */ (server.address())
+  const [first] = Object.values(targets)
   return {
-    ...targets[side],
-    died,
-    // A page of metrics costs this side more CPU than a change may.
-    metricsUrl: null,
+    ...first,
+    ...{ url: `http://127.0.0.1:${port}/`, metricsUrl: null, pid: null, processes: undefined, died },
     writesBeside: true,
-    disturb: async (_generator, _at, plan, signal) => {
-      own_rps = Number(plan.rate_rps)
+    async disturb(_generator, _at, plan, signal) {
       /** @type {Awaited<ReturnType<typeof startBeside>>[]} */
       const ends = []
       const endAll = async () => Promise.all(ends.map((end) => end()))
@@ -44,7 +49,11 @@ export function togetherWith(side, targets, load) {
       }
       return async () => sumOf(await endAll())
     },
-    watch: async () => cpuOf(targets, (one) => load.rate_rps + (one === side ? own_rps : 0)),
+    watch: async () => cpuOf(targets, load.rate_rps),
+    async stop() {
+      server.close()
+      server.closeAllConnections()
+    },
   }
 }
 
@@ -68,7 +77,7 @@ function sumOf(loads) {
 
 /**
  * The CPU time of a request to each of the services, second by second: V8 compiles in one of them at a time.
- * @param {Record<string, Target>} targets by side @param {(side: string) => number} rate_rps of a side @returns {Probe}
+ * @param {Record<string, Target>} targets by side @param {number} rate_rps of each @returns {Probe}
  */
 function cpuOf(targets, rate_rps) {
   const uses = Object.entries(targets).map(([side, target]) => ({ side, use: watchCpu_s(target) }))
@@ -85,7 +94,7 @@ function cpuOf(targets, rate_rps) {
         const costs_us = uses.flatMap(({ side }, n) => {
           const [until_s, from_s] = [cpu_s[n], i === 0 ? 0 : looks[i].cpu_s[n]]
           if (until_s === null || from_s === null) return []
-          return [[side, ((until_s - from_s) * 1e6) / (rate_rps(side) * elapsed_s)]]
+          return [[side, ((until_s - from_s) * 1e6) / (rate_rps * elapsed_s)]]
         })
         return Object.fromEntries(costs_us)
       })

@@ -26,8 +26,8 @@ const INFORMING_BLOCKS = 2
 /** Share of the base's throughput that all get together when they are loaded at once. */
 const TOGETHER_SHARE = 0.6
 const TOGETHER_S = 8
-/** Load of the trial itself, on the base: little, since requests that come alone cost more than those that come with others. */
-const OWN = { rate_rps: 2, connections: 2 }
+/** Load of the trial itself, on none of them. */
+const OWN = { rate_rps: 10, connections: 2 }
 export const CONNECTIONS = 128
 const WARMUP_S = 0.5
 /**
@@ -110,8 +110,7 @@ function togetherStep(plan, records, block, left_s) {
   const side_rps = shareOfBase(records, TOGETHER_SHARE / SIDES.length)
   if (side_rps === null) return peakStep(plan, records, left_s)
   const cell = { side: ALL, start: block + 1, side_rps }
-  const rate_rps = Math.min(OWN.rate_rps, side_rps)
-  const how = { rate_rps, warmup_s: FIRST_WARMUP_S.together, duration_s: TOGETHER_S, left_s }
+  const how = { rate_rps: OWN.rate_rps, warmup_s: FIRST_WARMUP_S.together, duration_s: TOGETHER_S, left_s }
   const { load, ...step } = stepOf(plan, { phase: 'together', block }, cell, how)
   return { ...step, load: { ...load, connections: OWN.connections } }
 }

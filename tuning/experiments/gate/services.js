@@ -3,7 +3,7 @@ import path from 'node:path'
 import { profilerIn } from '../../../load/probes/profiles.js'
 import { freePorts } from '../../../load/system/ports.js'
 import { openLocal, openStarted, openUrl } from '../../../load/targets/index.js'
-import { togetherWith } from '../../../load/targets/together.js'
+import { openTogether } from '../../../load/targets/together.js'
 import { visitsOf } from '../../stats/design.js'
 import { SIDES } from './decision.js'
 import { ALL, CONNECTIONS } from './design.js'
@@ -35,9 +35,8 @@ export async function openService({ side, start, side_rps = 0 }, place, plan, ch
     }
     state.start = start
   }
-  const load = { rate_rps: side_rps, connections: CONNECTIONS }
-  const target = side === ALL ? togetherWith('base', state.targets, load) : state.targets[side]
-  return { ...target, stop: async () => {} }
+  if (side === ALL) return openTogether(state.targets, { rate_rps: side_rps, connections: CONNECTIONS })
+  return { ...state.targets[side], stop: async () => {} }
 }
 
 /** What is started, in its order: the first is warm first, so that is another one each time. @param {number | string} start @param {GatePlan} plan */

@@ -110,7 +110,7 @@ t.test('versions of a repository are loaded at once in each block, and in turns 
   const together = others.filter(({ at }) => at.phase === 'together')
   t.strictSame(
     together.map(({ at, cell, load }) => [at.block, cell.side, cell.start, cell.side_rps, load.rate_rps]),
-    [0, 1, 2, 3].map((block) => [block, 'all', block + 1, 1800, 2]),
+    [0, 1, 2, 3].map((block) => [block, 'all', block + 1, 1800, 10]),
     'a third of six tenths of the throughput for each',
   )
   const inTurns = others.filter(({ at }) => at.phase !== 'together')
