@@ -4,7 +4,8 @@ import path from 'node:path'
 
 /**
  * Preloaded into a Node program, by NODE_OPTIONS also into one that npm starts: writes a CPU profile of its whole life to the folder
- * in its own URL, see profilerIn. Node's own --cpu-prof is not allowed in NODE_OPTIONS everywhere, and a signal without a handler would end it unwritten.
+ * that its URL names (see profilerIn). Node's own --cpu-prof is not allowed in NODE_OPTIONS everywhere, and a signal without a handler
+ * would end it unwritten.
  */
 const session = new Session()
 session.connect()
