@@ -22,7 +22,7 @@ import { arithmeticBlocks } from './more-cores.js'
 
 /**
  * @import { Block } from '../../load/report/blocks.js'
- * @import { Result } from '../experiments/playbook/playbook.js'
+ * @import { Result } from '../experiments/playbook/results.js'
  * @import { Evidence } from './evidence/evidence.js'
  */
 

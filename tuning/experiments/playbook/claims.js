@@ -16,9 +16,9 @@ export const MEASURES = {
 }
 
 /**
- * What the playbook says, as data: a sentence, the experiment that tests it, and what the second cell does to the measure.
- * `least_ratio` is the smallest effect that would be worth a change.
- * @typedef {Expectation & { experiment: string, measure: keyof typeof MEASURES }} ClaimTest
+ * What the playbook says, as data: a sentence, the experiment that tests it, and what another cell than its first (by default, the
+ * second) does to the measure. `least_ratio` is the smallest effect that would be worth a change.
+ * @typedef {Expectation & { experiment: string, cell?: number, measure: keyof typeof MEASURES }} ClaimTest
  * @typedef {{ id: string, chapter: string, sentence: string } & ClaimTest} Claim
  */
 
@@ -50,9 +50,9 @@ const CHAPTERS = {
       sentence: 'With the database 1 ms away, twice the pool still gives a clearly higher rate.',
       test: { experiment: 'pool-near', measure: 'goodput', expect: 'more', least_ratio: 1.2 },
     },
-    'pool-is-enough-nearby': {
-      sentence: 'With the database on the same machine, 4 connections are enough: 8 bring nothing.',
-      test: { experiment: 'pool-here', measure: 'goodput', expect: 'same', least_ratio: 1.25 },
+    'pool-of-8-nearby': {
+      sentence: 'With the database on the same machine, 8 connections still take more than 4 do.',
+      test: { experiment: 'pool-here', measure: 'goodput', expect: 'more', least_ratio: 1.05 },
     },
     'pool-20-is-40': {
       sentence: 'A pool of 40 is no better than one of 20.',
@@ -74,24 +74,25 @@ const CHAPTERS = {
       test: { experiment: 'batched', measure: 'cpu', expect: 'less', least_ratio: 2 },
     },
     'prepared-costs-less': {
-      sentence: 'A prepared statement costs the API less CPU than an unnamed one.',
-      test: { experiment: 'prepared', measure: 'cpu', expect: 'less', least_ratio: 1.05 },
+      sentence: 'A prepared statement costs the API a little less CPU than an unnamed one.',
+      test: { experiment: 'prepared', measure: 'cpu', expect: 'less', least_ratio: 1.03 },
     },
     'one-slot-is-enough': {
       sentence: 'One shared statement in flight at a time is as good as four.',
       test: { experiment: 'one-slot', measure: 'goodput', expect: 'same', least_ratio: 1.25 },
     },
-    'semi-space-saves-cpu': {
-      sentence: 'Semi-spaces (halves of the young generation) of 64 MiB instead of 16 save CPU.',
-      test: { experiment: 'semi-space', measure: 'cpu', expect: 'less', least_ratio: 1.03 },
+    'semi-space-saves-nothing': {
+      sentence:
+        'Semi-spaces (halves of the young generation) of 64 MiB instead of 16 do not change the CPU per request.',
+      test: { experiment: 'semi-space', measure: 'cpu', expect: 'same', least_ratio: 1.1 },
     },
-    'node-24-is-node-20': {
-      sentence: 'Node 24 costs what Node 20 costs.',
-      test: { experiment: 'node-24', measure: 'cpu', expect: 'same', least_ratio: 1.15 },
+    'node-24-costs-less': {
+      sentence: 'Node 24 costs less CPU per request than Node 20 …',
+      test: { experiment: 'node', measure: 'cpu', expect: 'less', least_ratio: 1.05 },
     },
     'node-26-costs-less': {
-      sentence: 'Node 26 costs less CPU per request than Node 20.',
-      test: { experiment: 'node-26', measure: 'cpu', expect: 'less', least_ratio: 1.05 },
+      sentence: '… and so does Node 26.',
+      test: { experiment: 'node', cell: 2, measure: 'cpu', expect: 'less', least_ratio: 1.05 },
     },
     'a-log-line-costs': {
       sentence: 'A log line per request costs CPU.',
@@ -114,18 +115,14 @@ const CHAPTERS = {
       test: { experiment: 'commit-single', measure: 'goodput', expect: 'more', least_ratio: 1.1 },
     },
     'asynchronous-commit-batched': {
-      sentence: 'Where rows share commits, waiting for the disk costs nothing that matters.',
-      test: { experiment: 'commit-batched', measure: 'goodput', expect: 'same', least_ratio: 1.25 },
+      sentence: 'Where rows share commits, commits that do not wait still gain something.',
+      test: { experiment: 'commit-batched', measure: 'goodput', expect: 'more', least_ratio: 1.05 },
     },
   },
   'files-run-out': {
     'soft-nofile-does-nothing': {
       sentence: 'A lower soft limit of open files does nothing: Node raises it to the hard one.',
       test: { experiment: 'soft-limit', measure: 'success', expect: 'same', least_ratio: 1.01 },
-    },
-    'hard-nofile-below-the-peak': {
-      sentence: 'A hard limit below the peak of open sockets turns connections away.',
-      test: { experiment: 'hard-limit-below', measure: 'success', expect: 'less', least_ratio: 1.1 },
     },
     'hard-nofile-above-the-peak': {
       sentence: 'Above the peak of open sockets, the limit changes nothing: 700 is as good as 2000.',

@@ -3,21 +3,21 @@ import { isSameCell } from '../../../load/report/format.js'
 import { localPlan } from '../../../load/run/plan.js'
 import { median } from '../../../load/verdict/ranks.js'
 import { openCell } from '../../knobs/open-cell.js'
-import { NO_NOISE, observationsOf, ratioOf, verdictOf } from '../../stats/effects.js'
 import { trialsAt } from '../../stats/matrix.js'
-import { CLAIMS, MEASURES } from './claims.js'
-import { countsIn, design, EXPERIMENTS, playbookDuration } from './experiments.js'
+import { CLAIMS } from './claims.js'
+import { design, playbookDuration } from './design.js'
+import { EXPERIMENTS } from './experiments.js'
 import { playbookReport } from './report.js'
+import { resultOf } from './results.js'
 
 /**
  * @import { Experiment } from '../../../load/run/experiment.js'
- * @import { Claim } from './claims.js'
- * @import { PlaybookPlan } from './experiments.js'
+ * @import { PlaybookPlan } from './results.js'
  * @import { Cell, TrialRecord } from '../../../load/report/record.js'
  */
 
-const DEFAULTS = { blocks: 6, seed: 1 }
-const QUICK = { blocks: 1 }
+const DEFAULTS = { blocks: 6, most_blocks: 18, seed: 1 }
+const QUICK = 1
 const TIMEOUT_S = 10
 const IDS = CLAIMS.map(({ id }) => id)
 
@@ -37,27 +37,33 @@ export const playbook = {
       parse: (text) => (IDS.includes(text) ? text : undefined),
       expected: `one of ${IDS.join(', ')}`,
     },
-    blocks: numberFlag(`visits to each cell (default ${DEFAULTS.blocks}, the least for an interval)`, 1, 100),
+    blocks: numberFlag(
+      `visits to each cell (default ${DEFAULTS.blocks}, and ${DEFAULTS.most_blocks} where they leave a claim undecided)`,
+      1,
+      100,
+    ),
     quick: { value: '', about: 'each cell once: about five minutes; ratios without intervals, so no verdicts' },
     seed: seedFlag(`seed of the order and the users (default ${DEFAULTS.seed})`),
   },
-  examples: `  npm run playbook                  about 30 minutes: every claim again
+  examples: `  npm run playbook                  about 45 minutes: every claim again
   npm run playbook -- --out tuning/evidence/playbook   the same, for the pages: npm run docs quotes it
   npm run playbook -- --quick
   npm run playbook -- --claim batched-takes-more`,
   plan(flags) {
-    const { claim: claims = IDS, blocks, seed } = { ...DEFAULTS, ...(flags.quick && QUICK), ...flags }
+    const { claim: claims = IDS, seed = DEFAULTS.seed } = flags
+    const exact = flags.blocks ?? (flags.quick ? QUICK : undefined)
     const experiments = claimsOf({ claims }).map(({ experiment }) => experiment)
     return {
       ...localPlan({ seed, duration_s: 2, timeout_s: TIMEOUT_S }),
       claims: [...new Set(claims)],
       experiments: [...new Set(experiments)],
-      blocks,
+      blocks: exact ?? DEFAULTS.blocks,
+      most_blocks: exact ?? DEFAULTS.most_blocks,
     }
   },
   size: (plan) => {
     const minutes = Math.ceil(playbookDuration(plan) / 60)
-    return `${plan.claims.length} claims in ${plan.experiments.length} experiments: about ${minutes} min`
+    return `${plan.claims.length} claims in ${plan.experiments.length} experiments: about ${minutes} min${plan.most_blocks > plan.blocks ? ', and more for a claim that is still undecided' : ''}`
   },
   design,
   open: (cell, place) => openCell(/** @type {Cell} */ (cell), place),
@@ -77,43 +83,20 @@ function claimsOf({ claims }) {
   return CLAIMS.filter(({ id }) => claims.includes(id))
 }
 
-/** @typedef {ReturnType<typeof analyse>} PlaybookFindings @typedef {ReturnType<typeof resultOf>} Result */
+/** @typedef {ReturnType<typeof analyse>} PlaybookFindings */
 
 /** What the trials say about each claim. Pure. @param {PlaybookPlan} plan @param {TrialRecord[]} records */
 function analyse(plan, records) {
-  const results = claimsOf(plan).map((claim) => resultOf(claim, records))
+  const results = claimsOf(plan).map((claim) => resultOf(claim, plan, records))
   const claims = results.map(({ id, verdict, effect: { ratio, low, high } }) => ({ id, ratio, low, high, verdict }))
   return {
     problem: claims.every(({ verdict }) => verdict === 'not measured') ? 'no claim could be measured' : null,
     kept: { claims },
     blocks: plan.blocks,
+    most_blocks: plan.most_blocks,
     results,
     pools: POOLS.flatMap((name) => EXPERIMENTS[name].cells.flatMap((cell) => poolOf(name, cell, records))),
   }
-}
-
-/** @param {Claim} claim @param {TrialRecord[]} records */
-export function resultOf({ experiment, measure, expect, least_ratio, ...claim }, records) {
-  const { cells } = EXPERIMENTS[experiment]
-  const [reference, other] = cells
-  const trials = trialsAt(records, { experiment }, (record) => countsIn(experiment, record))
-  const observations = observationsOf(trials, MEASURES[measure].value)
-  const effect = ratioOf(observations, other, reference, NO_NOISE)
-  return {
-    ...claim,
-    ...{ expect, least_ratio, effect },
-    measure: MEASURES[measure],
-    turned: { from: difference(reference, other), to: difference(other, reference) },
-    medians: cells.map((cell) => {
-      return median(observations.filter((one) => isSameCell(one.cell, cell)).map(({ value }) => value))
-    }),
-    verdict: verdictOf({ expect, least_ratio }, effect),
-  }
-}
-
-/** The levels of one cell that the other does not have. @param {Cell} cell @param {Cell} other @returns {Cell} */
-function difference(cell, other) {
-  return Object.fromEntries(Object.entries(cell).filter(([name, level]) => other[name] !== level))
 }
 
 /**

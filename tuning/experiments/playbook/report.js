@@ -4,16 +4,18 @@ import { ratioText, verdictsText } from '../../stats/effects.js'
 
 /**
  * @import { Block } from '../../../load/report/blocks.js'
- * @import { PlaybookFindings, Result } from './playbook.js'
+ * @import { PlaybookFindings } from './playbook.js'
+ * @import { Result } from './results.js'
  */
 
 /** @param {PlaybookFindings} findings @returns {Block[]} */
-export function playbookReport({ results, blocks }) {
+export function playbookReport({ results, blocks, most_blocks }) {
+  const further = most_blocks > blocks ? `, and in ${most_blocks} where these left a claim undecided` : ''
   return [
     answer(`${results.length} ${results.length === 1 ? 'claim' : 'claims'}: ${verdictsText(results)}.`),
     claimsTable(results),
     method([
-      `Each experiment: two cells in ${blocks} blocks, the order drawn for each; ratios within a block; the typical ratio and its interval by ranks (Hodges-Lehmann, Wilcoxon's signed ranks).`,
+      `Each experiment: its cells in ${blocks} blocks${further}, the order drawn for each; ratios within a block; the typical ratio and its interval by ranks (Hodges-Lehmann, Wilcoxon's signed ranks).`,
       'Reproduced: the interval leaves 1 on the side that was claimed, and the ratio is an effect of interest. `within`: the whole interval has to lie inside. Refuted: the whole interval is against it.',
     ]),
   ]

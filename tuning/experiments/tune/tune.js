@@ -7,6 +7,7 @@ import { SSH_FLAGS, sshPlanOf } from '../../../load/system/ssh/plan.js'
 import { KNOBS, parseKnob } from '../../knobs/knobs.js'
 import { openCell } from '../../knobs/open-cell.js'
 import { analyseArticle, articleDuration, designArticle } from './article/article.js'
+import { openRow } from './article/open.js'
 import { articleReport } from './article/report.js'
 import { designMatrix, matrixDuration } from './design.js'
 import { analyseMatrix } from './findings.js'
@@ -18,6 +19,7 @@ import { matrixFiles, matrixReport } from './report.js'
  * @import { Experiment } from '../../../load/run/experiment.js'
  * @import { Factor } from '../../stats/design.js'
  * @import { ArticlePlan } from './article/article.js'
+import { openRow } from './article/open.js'
  * @import { TunePlan } from './design.js'
  * @import { At, Cell } from '../../../load/report/record.js'
  */
@@ -89,7 +91,7 @@ export const tune = {
     return `${visits} in ${plan.blocks} blocks: about ${Math.ceil(duration_s / 60)} min`
   },
   design: (plan, ...known) => (isArticle(plan) ? designArticle(plan, ...known) : designMatrix(plan, ...known)),
-  open: (cell, place) => openCell(/** @type {Cell} */ (cell), place),
+  open: (cell, place, plan) => (isArticle(plan) ? openRow : openCell)(/** @type {Cell} */ (cell), place),
   analyse: (plan, records, { not_applied } = {}) => {
     return isArticle(plan) ? analyseArticle(plan, records) : analyseMatrix(plan, records, not_applied)
   },

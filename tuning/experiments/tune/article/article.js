@@ -28,9 +28,9 @@ const PEAK_LOAD = { ...CLOSED, warmup_s: COLD_WARMUP_S, duration_s: 5 }
 const CONNECTIONS = 850
 const OPEN = { driver: 'paced', loop: /** @type {const} */ ('open'), connections: CONNECTIONS, warmup_s: 1 }
 
-/** Timeouts of the article: the shorter one for a database connection, and vegeta's for a request. */
+/** Of the article: its shorter timeout for a database connection; the duration of a trial, which was vegeta's timeout for a request, too. */
 const SHORT_MS = 2000
-const REQUEST_MS = 30_000
+const PUBLISHED_S = 30
 
 /** "More files are worse because of context switching": closed loops with so many open sockets, all in use. */
 const SOCKETS = [500, 1900]
@@ -83,7 +83,6 @@ export function articleDuration(plan) {
 /** @param {ArticlePlan} plan @param {number | null} peak_rps @returns {Matrix} */
 function matrixOf({ blocks, mix, duration_s }, peak_rps) {
   const scale = scaleOf(peak_rps)
-  const timeout_s = (REQUEST_MS * scale) / 1000
   const rows = PUBLISHED.rows.flatMap((_, row) =>
     GENERATORS.map((generator) => ({ cell: { ...cellOf(row, scale), GENERATOR: generator }, at: { row, generator } })),
   )
@@ -95,14 +94,26 @@ function matrixOf({ blocks, mix, duration_s }, peak_rps) {
     counts,
     loadOf: ({ cell, at }) => {
       if (at.sockets) return { ...CLOSED, connections: at.sockets, warmup_s: OPEN.warmup_s, duration_s }
-      return { ...OPEN, rate_rps: offeredHere(at.row, peak_rps), duration_s, timeout_s, ...loadOf(cell) }
+      return {
+        ...OPEN,
+        rate_rps: offeredHere(at.row, peak_rps),
+        duration_s,
+        timeout_s: timeoutOf(duration_s),
+        ...loadOf(cell),
+      }
     },
   }
 }
 
+/** A request's timeout in seconds, scaled like a trial. @param {number} duration_s */
+function timeoutOf(duration_s) {
+  return Math.min(PUBLISHED_S, duration_s)
+}
+
 /**
- * What the article's timeouts are multiplied by: half of what a request waits if all connections of the bounded generator wait. With its
- * own 2 s, no timeout could occur here, since so many requests would have to wait that no limit of open files in the article has room.
+ * What the article's timeouts for a database connection are multiplied by: half of what a request waits if all connections of the bounded
+ * generator wait. With its own 2 s, none could expire here: so many requests would have to wait that no limit of open files in the
+ * article has room.
  * @param {number | null} peak_rps
  */
 export function scaleOf(peak_rps) {
@@ -110,7 +121,7 @@ export function scaleOf(peak_rps) {
   return Math.min(1, wait_ms / 2 / SHORT_MS)
 }
 
-/** By which the timeouts of a run were multiplied; those of older runs were not. @param {TrialRecord[]} records */
+/** By which a run's timeouts for a database connection were multiplied; those of older runs were not. @param {TrialRecord[]} records */
 function scaleIn(records) {
   const scales = trialsAt(records, {}, () => true).flatMap(({ at, cell }) => {
     return at.row === undefined ? [] : cell.POOL_CONNECT_TIMEOUT_MS / PUBLISHED.rows[at.row].connect_timeout_ms
@@ -155,6 +166,7 @@ export function analyseArticle({ preset, blocks, duration_s }, records) {
     duration_s,
     peak_rps,
     scale: scaleIn(records),
+    timeout_s: timeoutOf(duration_s),
     published_rps: PUBLISHED.capacity_rps,
     conclusions,
     sockets: bySockets.every((own) => own.length === 0)

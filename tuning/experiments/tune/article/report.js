@@ -14,7 +14,7 @@ const NAMES = { paced: 'bounded', 'vegeta-unbounded': 'defaults' }
 
 /** Published beside measured, and a verdict on each conclusion. @param {ArticleFindings} findings @returns {Block[]} */
 export function articleReport(findings) {
-  const { conclusions, peak_rps, published_rps, blocks, duration_s, scale, sockets, idle } = findings
+  const { conclusions, peak_rps, published_rps, blocks, duration_s, scale, timeout_s, sockets, idle } = findings
   if (peak_rps === null) return []
   const verdicts = conclusions.map(({ published, by, verdict, evidence }) => {
     return [published, by, `**${verdict}**`, evidence.join('; ') || NONE]
@@ -28,7 +28,7 @@ export function articleReport(findings) {
     rowsTable(findings),
     ...(sockets.length > 0 ? [socketsTable(sockets)] : []),
     paragraph(
-      `Rates are scaled by ${count(Math.round(peak_rps))} / ${count(published_rps)}: ${count(published_rps)}/s is the highest rate at which the article saw no failures, and its design reaches ${count(Math.round(peak_rps))}/s on this machine in a closed loop. Achieved/s divides the responses by the time until the last of them, so it is below the offered rate where a backlog drains after the load.${scale === 1 ? '' : ` Timeouts are those of the article x ${scale.toPrecision(2)}, so that requests can wait as long (a request's was 30 s).`} ${blocks} blocks, trials of ${duration_s} s (published: 30 s, once).`,
+      `Rates are scaled by ${count(Math.round(peak_rps))} / ${count(published_rps)}: ${count(published_rps)}/s is the highest rate at which the article saw no failures, and its design reaches ${count(Math.round(peak_rps))}/s on this machine in a closed loop. Achieved/s divides the responses by the time until the last of them, so it is below the offered rate where a backlog drains after the load.${scale === 1 ? '' : ` Timeouts for a database connection are those of the article x ${scale.toPrecision(2)}, so that requests can wait as long; since these are too short for a login under load, the pool is filled before each trial. A request's timeout is ${timeout_s} s (published: 30 s).`} ${blocks} blocks, trials of ${duration_s} s (published: 30 s, once).`,
     ),
     method([
       `${blocks} blocks, each with every row by both generators in an order of its own. Figures are medians over the blocks. Ratios are taken within a block; their 95 % intervals go by ranks (Hodges-Lehmann, Wilcoxon's signed ranks).`,

@@ -2,8 +2,9 @@ import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { cellName } from '../../../../../load/report/format.js'
 import { CLAIMS } from '../../../../../tuning/experiments/playbook/claims.js'
-import { design, EXPERIMENTS } from '../../../../../tuning/experiments/playbook/experiments.js'
-import { resultOf } from '../../../../../tuning/experiments/playbook/playbook.js'
+import { design } from '../../../../../tuning/experiments/playbook/design.js'
+import { EXPERIMENTS } from '../../../../../tuning/experiments/playbook/experiments.js'
+import { resultOf } from '../../../../../tuning/experiments/playbook/results.js'
 import { KNOBS } from '../../../../../tuning/knobs/knobs.js'
 import { recordsOf } from '../../../../support/simulated/records.js'
 import { createService } from '../../../../support/simulated/service.js'
@@ -32,7 +33,12 @@ t.test('claims are whole: an experiment, an effect of interest, a chapter of the
   }
 })
 
-const plan = /** @type {any} */ ({ experiments: ['batched', 'shedding'], blocks: 6, mix: { seed: 4 } })
+const plan = /** @type {any} */ ({
+  claims: CLAIMS.map(({ id }) => id),
+  experiments: ['batched', 'shedding'],
+  ...{ blocks: 6, most_blocks: 6 },
+  mix: { seed: 4 },
+})
 
 /** @param {(record: any) => any} [change] */
 function runOf(change) {
@@ -58,9 +64,43 @@ t.test(
     const records = runOf((record) => ({ ...record, outcome: { verdict: 'invalid', blame: 'noise' } }))
     t.equal(records.length, 24 + 2)
     const claim = CLAIMS.find(({ id }) => id === 'batched-takes-more')
-    t.match(resultOf(/** @type {any} */ (claim), records), { verdict: 'not measured' })
+    t.match(resultOf(/** @type {any} */ (claim), plan, records), { verdict: 'not measured' })
     const [reference] = EXPERIMENTS.batched.cells
     const step = design(plan, [], [{ cell: reference, because: 'no' }])
     t.match(step, { at: { phase: 'peak', experiment: 'shedding' } })
   },
 )
+
+t.test('a claim that its blocks leave undecided gets more, which decide; others do not', async (t) => {
+  const ratios = [3, 1, 3, 1, 3, 1]
+  const longer = { ...plan, experiments: ['batched', 'node'], most_blocks: 18 }
+  const records = recordsOf(longer, design, createService({ capacity_rps: 500 }), {
+    change: (record) => {
+      const { at, cell, traffic, probes } = record
+      const ratio = cell.INSERT_MODE === 'batched' ? (at.block < 6 ? ratios[at.block] : 3) : 1
+      const cpu_us_per_request = cell.NODE === 20 ? 100 : 50
+      const goodput_rps = 100 * ratio
+      return { ...record, traffic: { ...traffic, goodput_rps }, probes: { api: { ...probes.api, cpu_us_per_request } } }
+    },
+  })
+  const numberOf = (/** @type {string} */ experiment) => records.filter(({ at }) => at.experiment === experiment).length
+  t.equal(numberOf('batched'), 18 * 2)
+  t.equal(numberOf('node'), 6 * 3)
+  t.equal(records[12].at.experiment, 'node', 'more blocks come last')
+  const [goodput, cpu24, cpu26] = ['batched-takes-more', 'node-24-costs-less', 'node-26-costs-less'].map((id) => {
+    return resultOf(/** @type {any} */ (CLAIMS.find((claim) => claim.id === id)), longer, records)
+  })
+  t.match(goodput, { verdict: 'reproduced', effect: { pairs: 18 } })
+  t.match(cpu24, { verdict: 'reproduced', turned: { from: { NODE: 20 }, to: { NODE: 24 } } })
+  t.match(cpu26, { verdict: 'reproduced', turned: { from: { NODE: 20 }, to: { NODE: 26 } } })
+  const first = records.filter(({ at }) => at.block < 6)
+  const before = resultOf(/** @type {any} */ (CLAIMS.find(({ id }) => id === 'batched-takes-more')), longer, first)
+  t.equal(before.verdict, 'undecided')
+  const { low, high } = goodput.effect
+  const alone = resultOf(
+    /** @type {any} */ (CLAIMS.find(({ id }) => id === 'batched-takes-more')),
+    { blocks: 18, most_blocks: 18 },
+    records,
+  )
+  t.ok(low <= alone.effect.low && high >= alone.effect.high, 'two looks share the error of one')
+})

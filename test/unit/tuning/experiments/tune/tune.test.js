@@ -159,7 +159,7 @@ t.test("the article's timeouts are scaled to what its connections can wait for",
   t.ok(scale < 0.5)
   const [row] = records.filter(({ at }) => at.row === 2 && at.generator === 'paced')
   t.equal(row.cell.POOL_CONNECT_TIMEOUT_MS, Math.round(2000 * scale))
-  t.equal(row.load.timeout_s, 30 * scale)
+  t.equal(row.load.timeout_s, ARTICLE.duration_s, 'a request has as long as the whole trial, as published')
 })
 
 /** @param {(record: any) => object} change of each record */
