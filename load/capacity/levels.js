@@ -27,7 +27,7 @@ export const MIN_REQUESTS = 3 * 459
  */
 export function levelsOf(trials, plan) {
   // Trials at another speed of the core are as if they had not been made: they neither judge a rate nor use it up.
-  const judging = trials.filter(({ other_speed }) => !other_speed)
+  const judging = lasting(trials, plan).filter(({ other_speed }) => !other_speed)
   const rates = [...new Set(judging.map(({ rate_rps }) => rate_rps))].sort((a, b) => a - b)
   return rates.map((rate_rps) => {
     const own = judging.filter((trial) => trial.rate_rps === rate_rps)
@@ -47,6 +47,27 @@ export function levelsOf(trials, plan) {
     const isRefuted = !confirmed && long.fails >= REFUTATIONS
     if (isRefuted) return { ...level, decided: true, verdict: 'fail', score: median(long.scores) }
     return { ...level, verdict: lead > 0 ? 'pass' : lead < 0 ? 'fail' : 'open', score: median(short.scores) }
+  })
+}
+
+/**
+ * The trials, of which a short one that passed counts as failed where sustained trials show that the rate does not last: two of them
+ * failed at that rate, or kept up only with a lower one (their median).
+ * @param {SearchTrial[]} trials @param {SearchPlan} plan
+ */
+export function lasting(trials, plan) {
+  if (!plan.sustains) return trials
+  const long = trials.filter(({ duration_s, verdict }) => duration_s >= plan.confirm_s && verdict !== 'invalid')
+  const limits = [...new Set(long.map(({ rate_rps }) => rate_rps))].flatMap((rate_rps) => {
+    const own = long.filter((trial) => trial.rate_rps === rate_rps)
+    if (own.length < REFUTATIONS || own.some(({ verdict }) => verdict === 'pass')) return []
+    const kept = own.flatMap(({ kept_rps }) => kept_rps ?? [])
+    return [rate_rps, ...(kept.length >= REFUTATIONS ? [median(kept)] : [])]
+  })
+  const limit_rps = Math.min(...limits)
+  return trials.map((trial) => {
+    const isTooShort = trial.verdict === 'pass' && trial.rate_rps >= limit_rps && !long.includes(trial)
+    return isTooShort ? { ...trial, verdict: /** @type {const} */ ('fail') } : trial
   })
 }
 

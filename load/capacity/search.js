@@ -1,5 +1,5 @@
 import { intervalAround } from './confidence.js'
-import { boundsOf, levelsOf, usualDuration } from './levels.js'
+import { boundsOf, lasting, levelsOf, usualDuration } from './levels.js'
 import { rateInside, roundRate } from './rates.js'
 
 /** @import { Level } from './levels.js' */
@@ -21,8 +21,8 @@ const FAR_DOWN = 0.5
 const FAR_BELOW = -1
 /** On a noisy machine a search may make this many times its trials, as invalid ones say nothing. */
 const WITH_INVALID = 1.5
-/** Most sustained trials, if they were asked for, when the others have run out. */
-const SUSTAINED_TRIES = 3
+/** Most sustained trials, if they were asked for, when the others have run out: two refute a rate. */
+const SUSTAINED_TRIES = 6
 /** The bracket is this much wider if the generator bounds it: a lower bound needs no more, and invalid trials cost time. */
 const CEILING_WIDTHS = 2
 
@@ -108,7 +108,7 @@ const CONFIDENCE = 0.9
 export function intervalOf(trials, plan) {
   const edges = edgesOf(trials, plan)
   if (!edges) return null
-  const valid = trials.filter(({ verdict }) => verdict !== 'invalid')
+  const valid = lasting(trials, plan).filter(({ verdict }) => verdict !== 'invalid')
   return { ...intervalAround(edges, valid, CONFIDENCE), trials: valid.length }
 }
 
@@ -126,6 +126,10 @@ export function searchProblem(trials, plan, interval) {
   if (!low && !high) {
     const count = trials.filter(({ verdict }) => verdict === 'invalid').length
     return `expected a rate with enough valid trials, got none: ${count} of ${trials.length} were invalid`
+  }
+  if (plan.sustains && low && !low.confirmed) {
+    const long = trials.filter(isLong(plan)).length
+    return `expected a rate at which the SLO is kept for ${plan.confirm_s} s, found none: ${long} trials were that long, and none passed at ${low.rate_rps}/s, the highest rate that is left`
   }
   const { low_rps = null, high_rps = null, confidence } = interval ?? {}
   const isBounded = low_rps !== null && high_rps !== null

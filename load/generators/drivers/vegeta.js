@@ -14,7 +14,7 @@ import { binary, VERSION } from './vegeta/program.js'
  */
 
 /** Longest wait beyond the last timeout: a vegeta with too little CPU ends late, which makes its trial invalid. */
-const LATEST_END_S = 60
+const LATEST_END_S = 180
 
 /**
  * Open loop by vegeta, with as many workers and connections as the load has connections: with its own defaults (`unbounded`)

@@ -26,6 +26,7 @@ export function sweepSentence(findings) {
 export function sweepItems(findings) {
   const items = [
     capacityText(findings),
+    sustainedText(findings),
     costText(findings),
     speedText(findings),
     sharedCoreText(findings),
@@ -46,6 +47,16 @@ function capacityText({ capacity, plan, records }) {
   if (high_rps === null) return `${rates}; the trials that count settle no upper bound ${basis}.`
   const width = ((high_rps - low_rps) / (high_rps + low_rps)) * 100
   return `${rates}, ± ${width.toFixed(1)} % ${basis}.`
+}
+
+/** The highest rate at which the SLO was kept for as long as was asked. @param {SweepFindings} findings */
+function sustainedText({ records }) {
+  const held = records.filter(({ load, outcome }) => load.checkpoint && outcome.verdict === 'pass')
+  const most = held.sort((a, b) => Number(a.load.rate_rps) - Number(b.load.rate_rps)).at(-1)
+  if (!most) return null
+  const { rate_rps, duration_s } = most.load
+  const during = most.probes.postgres.checkpoint_s ? ', with a checkpoint of Postgres in it' : ''
+  return `Sustained: ${figure(Number(rate_rps))}/s for ${duration_s} s${during}.`
 }
 
 /** The capacity as a multiple of the load in the log that was replayed. @param {Capacity} capacity @param {Plan} plan */

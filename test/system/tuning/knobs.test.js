@@ -1,6 +1,8 @@
 import path from 'node:path'
 import t from 'tap'
 import { NotApplied } from '../../../load/command/errors.js'
+import { readMetrics } from '../../../load/probes/metrics.js'
+import { openRow } from '../../../tuning/experiments/tune/article/open.js'
 import { KNOBS } from '../../../tuning/knobs/knobs.js'
 import { loadOf } from '../../../tuning/knobs/means.js'
 import { openCell } from '../../../tuning/knobs/open-cell.js'
@@ -13,8 +15,13 @@ const embedded = await newDatabase(t)
 
 /** @param {any} t @param {Record<string, string | number>} levels */
 function open(t, levels) {
+  return openCell(levels, placeOf(t))
+}
+
+/** @param {any} t */
+function placeOf(t) {
   const logFile = path.join(temporaryFolder(t), 'api.log')
-  return openCell(levels, { databaseUrl: embedded.url, cores: null, allCores: null, env: process.env, logFile })
+  return { databaseUrl: embedded.url, cores: null, allCores: null, env: process.env, logFile }
 }
 
 t.test('knobs are turned by all means, and read back from what runs', async (t) => {
@@ -94,4 +101,11 @@ t.test('a longer way needs a database on this side, and without a certificate', 
   await t.rejects(openCell({ DB_RTT_MS: 1 }, tls), /expected a Postgres without TLS/)
   const elsewhere = { ...place, host: /** @type {any} */ ({}) }
   await t.rejects(openCell({ DB_RTT_MS: 1 }, elsewhere), /got --ssh/)
+})
+
+t.test("a row of the article's table has its whole pool open before its trial", async (t) => {
+  const { metricsUrl, stop } = await openRow({ INSERT_MODE: 'single', POOL_MAX: 12 }, placeOf(t))
+  t.teardown(stop)
+  const metrics = await readMetrics(String(metricsUrl), ['redline_pool_total'], 2000)
+  t.equal(metrics.sum('redline_pool_total'), 12)
 })

@@ -180,7 +180,8 @@ t.test('a sustained trial that was asked for is made even when the trials have r
     [`${short} 700F@8`, '700 confirm', 'it may have been a stall'],
     [`${short} 700F 700F@8 700F@8`, null, 'nine trials are all, whatever they were'],
     [`490P 700P 980F 980F 980F 700F@8 700F@8`, '490 confirm', 'of the next rate below, if it fails again'],
-    [`490P 700P 980F 980F 980F 700F@8 700F@8 490F@8`, null, 'three have failed'],
+    [`490P 700P 980F 980F 980F 700F@8 700F@8 490F@8`, '490 confirm', 'it may have been a stall'],
+    [`490P 700P 980F 700F@8 700F@8 490F@8 490F@8`, null, 'both rates that passed are refuted'],
     ['700F 490F 700F 490F 700F 490F', null, 'no rate passed'],
   ]
   for (const [text, expected, about] of /** @type {[string, string | null, string][]} */ (rows)) {
@@ -188,6 +189,34 @@ t.test('a sustained trial that was asked for is made even when the trials have r
   }
   t.equal(next(short, { ...PLAN, max_trials: 6 }), null, 'it was not asked for')
 })
+
+t.test(
+  'a rate that sustained trials refute is out, and what they could not keep up with, whatever short ones say',
+  async (t) => {
+    const plan = { ...PLAN, sustains: true }
+    const short = '700P 820P 820P 860P 900P 900P 980F 980F'
+    const refuted = [...trials(short), ...trials('900F@8 900F@8').map((trial) => ({ ...trial, kept_rps: 850 }))]
+    t.strictSame(edgesOf(refuted, plan), { low_rps: 820, high_rps: 860 }, 'only 850/s were kept up with')
+    t.strictSame(
+      edgesOf(refuted, PLAN),
+      { low_rps: 860, high_rps: 900 },
+      'where none was asked for, the long one only refutes',
+    )
+    const [with_, without] = [plan, PLAN].map((one) => intervalOf(refuted, one))
+    t.ok(Number(with_?.high_rps) < Number(without?.high_rps), 'the interval knows it, too')
+    const lucky = [...refuted, ...trials('900P@8')]
+    t.match(edgesOf(lucky, plan), { low_rps: 900 }, 'unless one of them passed')
+    const one = [...trials(short), ...trials('900F@8')]
+    t.match(edgesOf(one, plan), { low_rps: 900 }, 'one may have been a stall')
+    const interval = intervalOf(refuted, plan)
+    t.match(
+      searchProblem(refuted, plan, interval),
+      /^expected a rate at which the SLO is kept for 8 s, found none: 2 trials/,
+    )
+    const held = [...refuted, ...trials('820P@8')]
+    t.equal(searchProblem(held, plan, intervalOf(held, plan)), null)
+  },
+)
 
 t.test('the interval is as wide as nine tenths of confidence ask for', async (t) => {
   const of = (/** @type {string} */ text) => /** @type {any} */ (intervalOf(trials(text), PLAN))
