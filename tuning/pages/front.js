@@ -3,9 +3,8 @@ import { count, milliseconds, NONE, ratesText } from '../../load/report/format.j
 import { proofPicture, proofText } from '../../load/report/proof.js'
 import { sloText } from '../../load/report/slo.js'
 import { conditionsOf } from '../../load/run/conditions.js'
-import { costNear } from '../../load/verbs/sweep/answer.js'
+import { costNear, sustainedIn } from '../../load/verbs/sweep/answer.js'
 import { sweepPictures } from '../../load/verbs/sweep/pictures.js'
-import { median } from '../../load/verdict/ranks.js'
 import { RESOURCES } from '../../load/verdict/resources.js'
 import { evidence } from './evidence/evidence.js'
 
@@ -18,7 +17,7 @@ import { evidence } from './evidence/evidence.js'
 export function answerBlocks() {
   const [batched, single] = ['sweep-batched', 'sweep-single'].map(evidence)
   const sentence = [
-    `**Here one core sustains at least ${count(batched.run.capacity.low_rps)} durable requests per second with ${sloText(batched.run.slo)}; its capacity lies between ${ratesText(batched.run.capacity).replace(' to ', ' and ')}. The bottleneck: ${isText(batched)}.**`,
+    `**Here one core sustained ${sustainedRate(batched)} durable requests per second for a minute, with ${sloText(batched.run.slo)}; its capacity lies between ${ratesText(batched.run.capacity).replace(' to ', ' and ')}. The bottleneck: ${isText(batched)}.**`,
     `A request costs the API ${costText(batched)} of CPU.`,
     `With one statement per request, the same API has a capacity of ${ratesText(single.run.capacity)}, and the bottleneck is a different one: ${isText(single)}.`,
   ].join(' ')
@@ -59,7 +58,7 @@ function benchPicture() {
 /** @type {Record<string, (sweep: Evidence) => string>} */
 const ROWS = {
   'durable requests': ({ run }) => ratesText(run.capacity),
-  'p99 at the highest rate that passed (no higher than the lower end of the first row)': p99AtLower,
+  'sustained for a minute': (sweep) => `${sustainedRate(sweep)}/s, with a p99 of ${sustainedP99(sweep)}`,
   'API CPU per request': costText,
   'the bottleneck': (sweep) => `\`${sweep.run.limit.resource}\`: ${isText(sweep)}`,
   evidence: ({ run }) => run.limit.evidence[0],
@@ -79,13 +78,12 @@ function costText({ run, records }) {
   return `${costNear({ capacity: run.capacity, records })?.median_us.toFixed(1)} us`
 }
 
-/** The median of the trials that passed at the highest rate within the capacity's lower end. @param {Evidence} sweep */
-function p99AtLower({ run, records }) {
-  const passed = records.filter(({ at, outcome, load }) => {
-    return at.phase === 'search' && outcome.verdict === 'pass' && Number(load.rate_rps) <= run.capacity.low_rps
-  })
-  const rate_rps = Math.max(...passed.map(({ load }) => Number(load.rate_rps)))
-  const own = passed.filter(({ load }) => load.rate_rps === rate_rps)
-  const p99 = milliseconds(median(own.map(({ traffic }) => Number(traffic.latency_ms?.p99))))
-  return `${p99} at ${count(rate_rps)}/s`
+/** Requests/s of the trial that lasted a minute. @param {Evidence} sweep */
+function sustainedRate({ records }) {
+  return count(Number(sustainedIn(records)?.load.rate_rps))
+}
+
+/** @param {Evidence} sweep */
+function sustainedP99({ records }) {
+  return milliseconds(Number(sustainedIn(records)?.traffic.latency_ms?.p99))
 }

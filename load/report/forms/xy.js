@@ -8,7 +8,6 @@ export function xyOption({ x, y, series, marks = [] }, width) {
   const styled = series.map((one, i) => ({ ...one, ...SERIES[(one.style ?? i) % SERIES.length] }))
   const names = [...new Set(styled.map(({ name }) => name))]
   const legend = legendOf(names, width)
-  const top = legend.height + 34
   const drawn = styled.map(({ name, points, as, colour, mark, line }) => ({
     type: 'line',
     name,
@@ -25,8 +24,10 @@ export function xyOption({ x, y, series, marks = [] }, width) {
     ...series.flatMap(({ points }) => points.map((point) => point[axis === 'x' ? 0 : 1])),
     ...marks.flatMap((mark) => (mark.axis === axis && 'at' in mark ? [mark.at] : [])),
   ]
+  const lifted_px = isUnderTitle(marks, valuesOf('x'), x) ? TITLE_PX : 0
+  const top = legend.height + 34 + lifted_px
   const noted = drawn.length === 0 ? [{ type: 'line', data: [] }] : drawn
-  Object.assign(noted[0], marksOf(marks, series))
+  Object.assign(noted[0], marksOf(marks, series, lifted_px))
   return {
     height: width < NARROW_PX ? 300 : 340,
     option: {
@@ -45,8 +46,18 @@ export function xyOption({ x, y, series, marks = [] }, width) {
   }
 }
 
-/** @param {Mark[]} marks @param {Series[]} series */
-function marksOf(marks, series) {
+/** The title of the y axis, at the top left, covers this share of a narrow picture, and is so high. */
+const TITLE_SHARE = 0.4
+const TITLE_PX = 20
+
+/** Whether a vertical line ends below the title of the y axis, so that its label has to be above that. @param {Mark[]} marks @param {number[]} values @param {Xy['x']} axis */
+function isUnderTitle(marks, values, axis) {
+  const { min = Math.min(...values), max = Math.max(...values) } = axis
+  return marks.some((mark) => mark.axis === 'x' && 'at' in mark && mark.at < min + TITLE_SHARE * (max - min))
+}
+
+/** @param {Mark[]} marks @param {Series[]} series @param {number} lifted_px */
+function marksOf(marks, series, lifted_px) {
   const values = series.flatMap(({ points }) => points.map(([, value]) => value)).filter(Number.isFinite)
   // The label of a level above most values goes below it, and those of areas to the bottom, so that they do not overlap.
   const namesBelow = marks.some((mark) => {
@@ -58,7 +69,7 @@ function marksOf(marks, series) {
   const lines = marks.flatMap((mark) => {
     if (!('at' in mark)) return []
     // Labels of vertical lines are stacked, since the lines may be close together.
-    const upright = { position: 'end', rotate: 0, distance: 5 + LINE_PX * uprights.indexOf(mark) }
+    const upright = { position: 'end', rotate: 0, distance: 5 + lifted_px + LINE_PX * uprights.indexOf(mark) }
     const where = mark.axis === 'x' ? { xAxis: mark.at } : { yAxis: mark.at }
     return [{ ...where, label: { ...label, ...(mark.axis === 'x' ? upright : level), formatter: mark.label } }]
   })

@@ -49,13 +49,18 @@ function capacityText({ capacity, plan, records }) {
   return `${rates}, ± ${width.toFixed(1)} % ${basis}.`
 }
 
-/** The highest rate at which the SLO was kept for as long as was asked. @param {SweepFindings} findings */
-function sustainedText({ records }) {
+/** The sustained trial that passed at the highest rate; null: none was asked for, or passed. @param {TrialRecord[]} records */
+export function sustainedIn(records) {
   const held = records.filter(({ load, outcome }) => load.checkpoint && outcome.verdict === 'pass')
-  const most = held.sort((a, b) => Number(a.load.rate_rps) - Number(b.load.rate_rps)).at(-1)
+  return held.sort((a, b) => Number(a.load.rate_rps) - Number(b.load.rate_rps)).at(-1) ?? null
+}
+
+/** @param {SweepFindings} findings */
+function sustainedText({ records }) {
+  const most = sustainedIn(records)
   if (!most) return null
   const { rate_rps, duration_s } = most.load
-  const during = most.probes.postgres.checkpoint_s ? ', with a checkpoint of Postgres in it' : ''
+  const during = most.probes.postgres?.checkpoint_s ? ', with a checkpoint of Postgres in it' : ''
   return `Sustained: ${figure(Number(rate_rps))}/s for ${duration_s} s${during}.`
 }
 

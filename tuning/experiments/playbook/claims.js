@@ -55,7 +55,7 @@ const CHAPTERS = {
       test: { experiment: 'pool-here', measure: 'goodput', expect: 'more', least_ratio: 1.05 },
     },
     'pool-20-is-40': {
-      sentence: 'A pool of 40 is no better than one of 20.',
+      sentence: 'A pool of 40 takes little more than one of 20.',
       test: { experiment: 'pool-large', measure: 'goodput', expect: 'same', least_ratio: 1.25 },
     },
     'pool-is-idle-when-batched': {

@@ -15,7 +15,7 @@ export const RUNS = Object.freeze([
   { name: 'ramp', minutes: 10, ...sides('ramp') },
   { name: 'ablate', minutes: 11, argv: ['ablate'] },
   { name: 'pgbouncer', minutes: 11, argv: ['tune', '--preset', 'pgbouncer'] },
-  { name: 'playbook', minutes: 45, argv: ['playbook'], needsVegeta: true },
+  { name: 'playbook', minutes: 55, argv: ['playbook'], needsVegeta: true },
   { name: 'balance', minutes: 17, argv: ['balance'] },
   { name: 'soak', minutes: 31, argv: ['soak'] },
   { name: 'faults', minutes: 260, argv: ['faults', '--proof', '--blocks', '3'] },
