@@ -52,7 +52,7 @@ export function levelsOf(trials, plan) {
 
 /**
  * The trials, of which a short one that passed counts as failed where sustained trials show that the rate does not last: two of them
- * failed at that rate, or kept up only with a lower one (their median).
+ * failed at that rate, or kept up only with a lower one (their median). A rate is not out if one passed at it, or at a higher one.
  * @param {SearchTrial[]} trials @param {SearchPlan} plan
  */
 export function lasting(trials, plan) {
@@ -65,8 +65,10 @@ export function lasting(trials, plan) {
     return [rate_rps, ...(kept.length >= REFUTATIONS ? [median(kept)] : [])]
   })
   const limit_rps = Math.min(...limits)
+  const lasted = long.filter(({ verdict }) => verdict === 'pass').map(({ rate_rps }) => rate_rps)
+  const lasted_rps = Math.max(0, ...lasted)
   return trials.map((trial) => {
-    const isTooShort = trial.verdict === 'pass' && trial.rate_rps >= limit_rps && !long.includes(trial)
+    const isTooShort = trial.verdict === 'pass' && trial.rate_rps >= limit_rps && trial.rate_rps > lasted_rps
     return isTooShort ? { ...trial, verdict: /** @type {const} */ ('fail') } : trial
   })
 }

@@ -42,7 +42,7 @@ export const playbook = {
       1,
       100,
     ),
-    quick: { value: '', about: 'each cell once: about five minutes; ratios without intervals, so no verdicts' },
+    quick: { value: '', about: 'each cell once: about six minutes; ratios without intervals, so no verdicts' },
     seed: seedFlag(`seed of the order and the users (default ${DEFAULTS.seed})`),
   },
   examples: `  npm run playbook                  about an hour: every claim again

@@ -1,6 +1,7 @@
 import { answer, method, table } from '../../../load/report/blocks.js'
 import { cellName, count, NONE } from '../../../load/report/format.js'
 import { ratioText, verdictsText } from '../../stats/effects.js'
+import { FIRST_LOOK, SECOND_LOOK } from './results.js'
 
 /**
  * @import { Block } from '../../../load/report/blocks.js'
@@ -10,7 +11,11 @@ import { ratioText, verdictsText } from '../../stats/effects.js'
 
 /** @param {PlaybookFindings} findings @returns {Block[]} */
 export function playbookReport({ results, blocks, most_blocks }) {
-  const further = most_blocks > blocks ? `, and in ${most_blocks} where these left a claim undecided` : ''
+  const [first, second] = [FIRST_LOOK, SECOND_LOOK].map((confidence) => `${(confidence * 100).toFixed(1)} %`)
+  const further =
+    most_blocks > blocks
+      ? `, and in ${most_blocks} where these left a claim undecided (intervals of ${first} and ${second}, so that both looks together err as often as one of 95 %)`
+      : ''
   return [
     answer(`${results.length} ${results.length === 1 ? 'claim' : 'claims'}: ${verdictsText(results)}.`),
     claimsTable(results),

@@ -19,8 +19,8 @@ import { countsIn, EXPERIMENTS } from './experiments.js'
  * Confidence of each look at the same claim: the errors of both add up to those of one look at 95 % (Bonferroni). Six blocks suffice for
  * the first.
  */
-const FIRST_LOOK = 0.968
-const SECOND_LOOK = 0.982
+export const FIRST_LOOK = 0.968
+export const SECOND_LOOK = 0.982
 
 /**
  * What the trials say about a claim. Pure.

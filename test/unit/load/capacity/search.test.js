@@ -206,6 +206,8 @@ t.test(
     t.ok(Number(with_?.high_rps) < Number(without?.high_rps), 'the interval knows it, too')
     const lucky = [...refuted, ...trials('900P@8')]
     t.match(edgesOf(lucky, plan), { low_rps: 900 }, 'unless one of them passed')
+    const lower = [...refuted, ...trials('860P@8')]
+    t.match(edgesOf(lower, plan), { low_rps: 860, high_rps: 900 }, 'or passed above what was kept up with')
     const one = [...trials(short), ...trials('900F@8')]
     t.match(edgesOf(one, plan), { low_rps: 900 }, 'one may have been a stall')
     const interval = intervalOf(refuted, plan)
