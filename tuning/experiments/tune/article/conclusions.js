@@ -20,7 +20,7 @@ const OVERLOADS = [3, 4, 5, 6, 7]
 const CLAIMED_CAPACITY = 8
 
 /** Who sends: the article's generator, or ours. @type {Record<Generator, string>} */
-const SENDERS = { 'vegeta-unbounded': 'default generator', paced: 'bounded generator' }
+const SENDERS = { 'vegeta-unbounded': "vegeta's defaults", paced: 'bounded generator' }
 
 /** What is compared, with who sends. Zero has no logarithm. @satisfies {Record<string, [string, Generator, (record: TrialRecord) => number]>} */
 const MEASURES = {
@@ -30,7 +30,8 @@ const MEASURES = {
 }
 
 /**
- * Two rows against each other; the first measure decides, the others are evidence beside it.
+ * Two rows against each other; the first measure decides, the others are evidence beside it. The bounded generator decides: where vegeta
+ * with its defaults collapses, its success tells how vegeta does, not what the settings of the service do.
  * @type {{ published: string, by: string, rows: [number, number], claim: Claim, measures: (keyof typeof MEASURES)[] }[]}
  */
 const COMPARISONS = [
@@ -39,7 +40,7 @@ const COMPARISONS = [
     by: 'the article',
     rows: [3, 4],
     claim: { expect: 'more', least_ratio: 1.05 },
-    measures: ['success'],
+    measures: ['boundedSuccess', 'success'],
   },
   {
     published: 'With the longer timeout more than twice as many are served (rows 3 and 4)',
@@ -53,14 +54,14 @@ const COMPARISONS = [
     by: 'the article',
     rows: [4, 5],
     claim: { expect: 'less', least_ratio: 1.1 },
-    measures: ['success', 'boundedSuccess'],
+    measures: ['boundedSuccess', 'success'],
   },
   {
     published: 'Fewer (700) make it worse, too (rows 4 and 6)',
     by: "the article's table",
     rows: [4, 6],
     claim: { expect: 'less', least_ratio: 1.1 },
-    measures: ['success', 'boundedSuccess'],
+    measures: ['boundedSuccess', 'success'],
   },
   {
     published: 'A pool of 40 is probably not needed: 20 will do (rows 4 and 7)',
@@ -169,8 +170,8 @@ function codeZero(trialsOf) {
   if (own.trials === 0) return { ...claim, ...NOTHING }
   const evidence = [
     own.all === 0
-      ? 'default generator: no request ended without an answer'
-      : `default generator: ${count(own.all)} requests ended without an answer (${own.text}); the server ended ${percent(own.server / own.all)} of them (${percent(own.reset / own.all)} of all: by a reset)`,
+      ? "vegeta's defaults: no request ended without an answer"
+      : `vegeta's defaults: ${count(own.all)} requests ended without an answer (${own.text}); the server ended ${percent(own.server / own.all)} of them (${percent(own.reset / own.all)} of all: by a reset)`,
     ...(own.dropped === 0
       ? []
       : [

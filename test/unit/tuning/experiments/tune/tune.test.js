@@ -168,11 +168,12 @@ function articleRun(change) {
 }
 
 t.test('its conclusions, tested on trials that are made up', async (t) => {
-  const records = articleRun(({ load, cell, traffic, probes, at, limit }) => {
+  const records = articleRun(({ load, traffic, probes, at, limit }) => {
     const unbounded = load.unbounded === true
-    const isShort = cell.POOL_CONNECT_TIMEOUT_MS < 1000
+    const isShort = at.row === 2
     const errors = unbounded ? { 'client:ports': 90, 'server:reset': 10 } : {}
-    const success_ratio = unbounded && isShort ? 0.5 : 1
+    // With its defaults, vegeta shows the opposite of what the bounded generator does, which decides.
+    const success_ratio = unbounded === isShort ? 1 : 0.5
     const context_switches = traffic.ok * (at.sockets === 1900 ? 0.5 : 1)
     return {
       limit: unbounded ? { ...limit, resource: 'generator-ports' } : limit,
