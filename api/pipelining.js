@@ -36,6 +36,12 @@ export function isIdle(socket) {
   return line !== undefined && line.answered === line.received
 }
 
+/** Whether a connection waits for us alone: requests are unanswered, and all have arrived. @param {any} socket */
+export function awaitsAnswer(socket) {
+  const line = socket[LINE]
+  return line !== undefined && line.answered < line.received && (line.newest?.complete ?? true)
+}
+
 /** @param {Line} line @param {IncomingMessage} req */
 export function enter(line, req) {
   line.newest = req

@@ -1,4 +1,4 @@
-import { isIdle } from './pipelining.js'
+import { awaitsAnswer, isIdle } from './pipelining.js'
 
 /** @import { Socket } from 'node:net' */
 
@@ -22,7 +22,9 @@ export function createQuietWatch({ idle_ms, stuck_ms }) {
   setInterval(() => {
     const now_ms = performance.now()
     for (const [socket, last] of traffic) {
-      const seen = { bytes: bytesOf(socket), isIdle: isIdle(socket) && socket.writableLength === 0 }
+      const isSent = socket.writableLength === 0
+      const [isDone, isDue] = [isSent && isIdle(socket), isSent && awaitsAnswer(socket)]
+      const seen = { bytes: bytesOf(socket), isIdle: isDone, isDue }
       if (isOver(last, seen, now_ms, { idle_ms, stuck_ms })) socket.destroy()
     }
   }, interval_ms).unref()
@@ -41,12 +43,13 @@ export function createQuietWatch({ idle_ms, stuck_ms }) {
 /** @typedef {{ bytes: number, since_ms: number }} Traffic bytes: transferred so far; since_ms: when this number was first seen */
 
 /**
- * Whether a connection has been quiet for too long. Remembers what it sees.
- * @param {Traffic} last @param {{ bytes: number, isIdle: boolean }} seen isIdle: its requests are answered, and the answers sent
+ * Whether a connection has been quiet for too long; while it waits for our answer, it is never its fault. Remembers what it sees.
+ * @param {Traffic} last @param {{ bytes: number, isIdle: boolean, isDue?: boolean }} seen isIdle: its requests are answered, and the answers
+ *   sent; isDue: its requests have arrived, and the answer to one is not ready
  * @param {number} now_ms @param {{ idle_ms: number, stuck_ms: number }} timeouts
  */
-export function isOver(last, { bytes, isIdle }, now_ms, { idle_ms, stuck_ms }) {
-  if (bytes !== last.bytes) {
+export function isOver(last, { bytes, isIdle, isDue = false }, now_ms, { idle_ms, stuck_ms }) {
+  if (bytes !== last.bytes || isDue) {
     last.bytes = bytes
     last.since_ms = now_ms
   }

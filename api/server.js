@@ -3,6 +3,8 @@ import { ConfigError, readConfig } from './config.js'
 import { createLog } from './log.js'
 import { startService } from './service.js'
 
+/** npm passes a Ctrl-C on to us, which the terminal has sent us, too: within milliseconds, it is the same one. */
+const SAME_SIGNAL_MS = 100
 /** Exit codes: after a signal, 0 or 1; 2 if the configuration is invalid or a port is unavailable. */
 const EXIT = { drained: 0, dropped: 1, refused: 2 }
 
@@ -16,11 +18,17 @@ async function start() {
   const config = readConfig()
   const log = createLog(config.logLevel)
   const service = await startService(config, log)
-  let draining = false
+  /** @type {{ signal: string, at_ms: number } | null} */
+  let draining = null
   for (const signal of /** @type {const} */ (['SIGTERM', 'SIGINT'])) {
     process.on(signal, async () => {
-      if (draining) process.exit(128 + constants.signals[signal])
-      draining = true
+      const now_ms = performance.now()
+      if (draining) {
+        if (signal !== draining.signal || now_ms - draining.at_ms > SAME_SIGNAL_MS)
+          process.exit(128 + constants.signals[signal])
+        return
+      }
+      draining = { signal, at_ms: now_ms }
       log.info({ signal, bound_ms: config.shutdownTimeoutMs }, 'draining: finishing what is in flight')
       const { isComplete, dropped } = await service.drain()
       if (dropped > 0) log.warn({ dropped_requests: dropped }, 'shutdown took too long: dropped what was in flight')

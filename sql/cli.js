@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { parseArgs } from 'node:util'
 import { applySchema, DatabaseError } from './database.js'
 import { startEmbedded } from './embedded.js'
+import { onSignals } from './signals.js'
 
 const HELP = `npm run database
 
@@ -19,12 +20,10 @@ process.exitCode = await main()
 
 async function main() {
   const controller = new AbortController()
-  for (const name of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) {
-    process.on(name, () => {
-      if (controller.signal.aborted) process.exit(EXIT.interrupted)
-      controller.abort()
-    })
-  }
+  onSignals(['SIGINT', 'SIGTERM', 'SIGHUP'], {
+    first: () => controller.abort(),
+    second: () => process.exit(EXIT.interrupted),
+  })
   try {
     const { values } = parseArgs({ options: { help: { type: 'boolean' } } })
     if (values.help) process.stdout.write(HELP)

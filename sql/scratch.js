@@ -23,7 +23,7 @@ export function makeScratch(what, parent = os.tmpdir()) {
  * Removes the folders of killed labs. A folder is removed only if it is our user's, was made on this host and in this process
  * namespace, and its owner has ended; a Postgres that still runs in it is ended first. @param {string[]} [parents] of the folders
  */
-export async function removeLeftovers(parents = [os.tmpdir(), '/var/tmp']) {
+export async function removeLeftovers(parents = [os.tmpdir(), '/tmp', '/var/tmp']) {
   for (const parent of new Set(parents)) {
     const names = attempt(() => fs.readdirSync(parent), [])
     for (const name of names.filter(isOfDead)) {

@@ -179,8 +179,9 @@ function accusations(plan, records) {
   // Settings before any limit was relaxed.
   const settings = of(records, 'search').at(-1)?.settings ?? {}
   return [limit?.resource, limit?.runner_up].flatMap((resource, i) => {
-    // The proof tests the pool in a closed loop, where a larger one can show all that it gains.
-    const cell = plan.proves && resource === POOL ? null : relaxedCell(resource, settings)
+    // The settings of a service that is not ours stay as they are. The proof tests the pool in a closed loop, where a larger one can show
+    // all that it gains.
+    const cell = plan.url !== null || (plan.proves && resource === POOL) ? null : relaxedCell(resource, settings)
     return cell ? [{ resource: String(resource), phase: ACCUSATIONS[i], cell }] : []
   })
 }

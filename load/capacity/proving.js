@@ -169,7 +169,11 @@ export function proven(limit, records) {
   if (kind === 'none' || kind === 'undecided') return { limit, elasticities }
   const [first] = suspects
   const { resource } = first
-  const agrees = kind === 'lock-step' ? limit.resource === 'lock-step' : isSame(first, limit.resource, elasticities)
+  const [tied] = kind === 'tie' ? suspects.slice(1) : []
+  const agrees =
+    kind === 'lock-step'
+      ? limit.resource === 'lock-step'
+      : [first, ...(tied ? [tied] : [])].some((one) => isSame(one, limit.resource, elasticities))
   if (agrees) return { limit: { ...limit, confirmed: true }, elasticities }
   // Something that no dose could slow takes most of the time, and what it is, only the counters can tell.
   if (isIdle) return { limit, elasticities }
@@ -180,8 +184,9 @@ export function proven(limit, records) {
       ...(kind === 'lock-step' ? coresText(own) : []),
       `without the proof, the counters would have named ${limit.resource}`,
     ],
-    runner_up: limit.resource,
-    runner_up_evidence: limit.evidence,
+    ...(tied
+      ? { runner_up: tied.resource, runner_up_evidence: [changeText(tied)] }
+      : { runner_up: limit.resource, runner_up_evidence: limit.evidence }),
     confirmed: true,
     kind: resource.startsWith('generator') ? /** @type {const} */ ('generator') : kind,
   }

@@ -19,7 +19,7 @@ const FAIR_SHARE = 0.25
 export function rateInside(levels, low, top, width) {
   const [from, to] = [Math.log(low.rate_rps), Math.log(top.rate_rps)]
   if (to - from <= width) return null
-  const crossing = crossingOf(levels.filter(({ votes }) => votes > 0)) ?? to
+  const crossing = crossingOf(levels.filter(({ verdict }) => verdict !== 'unknown')) ?? to
   const estimate = Math.min(to, top.kept_rps === null ? crossing : Math.max(from, Math.log(top.kept_rps)))
   const rate_rps = roundRate(Math.exp(beside(estimate, from, to, width)))
   const inside = Math.min(top.rate_rps - 1, Math.max(low.rate_rps + 1, rate_rps))

@@ -62,8 +62,8 @@ function fromCsv(text) {
 /** @param {Record<string, unknown>} row @param {string} name @param {number} i */
 function cell(row, name, i) {
   const value = Object.hasOwn(Object(row), name) ? row[name] : undefined
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: a line break would end a header
-  if (['string', 'number', 'boolean'].includes(typeof value) && !/[\u0000-\u001f\u007f]/.test(String(value)))
-    return String(value)
+  const text = ['string', 'number', 'boolean'].includes(typeof value) ? String(value) : null
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: a line break would end a header; half of a character fits into no URL
+  if (text?.isWellFormed() && !/[\u0000-\u001f\u007f]/.test(text)) return text
   throw new UsageError(`--data: expected a text of one line or a number as ${name} of row ${i + 1}, got something else`)
 }

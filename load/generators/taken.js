@@ -64,9 +64,10 @@ function valueAt(body, pointer) {
       JSON.parse(body),
     )
     const text = ['string', 'number'].includes(typeof found) ? String(found) : ''
-    // A line break would end a header.
+    // Half of a character fits into no URL, and a line break would end a header.
+    if (text === '' || text.length > VALUE_MAX_CHARACTERS || !text.isWellFormed()) return null
     // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters meant
-    return text !== '' && text.length <= VALUE_MAX_CHARACTERS && !/[\u0000-\u001f\u007f]/.test(text) ? text : null
+    return !/[\u0000-\u001f\u007f]/.test(text) ? text : null
   } catch {
     return null
   }

@@ -26,12 +26,15 @@ export function watchFamily(ancestor) {
     )
     const sum = (/** @type {'cpu_s' | 'threads_cpu_s' | 'rss_bytes'} */ name) =>
       grown.reduce((all, one) => all + one[name], 0)
+    // What a process has used in all its life counts as its parent's as soon as it has ended.
+    const ended = before.filter(({ pid }) => !now.some((one) => one.pid === pid))
+    const cpu_s = Math.max(0, sum('cpu_s') - ended.reduce((all, one) => all + one.cpu_s, 0))
     const [crowded] = now.toSorted((a, b) => b.open_files - a.open_files)
     const { quota_cores, throttled_s } = root
     return {
-      cpu_s: sum('cpu_s'),
+      cpu_s,
       threads_cpu_s: sum('threads_cpu_s'),
-      cpu_core_ratio: sum('cpu_s') / wall_s,
+      cpu_core_ratio: cpu_s / wall_s,
       main_core_ratio: Math.max(...grown.map(({ thread_s }) => thread_s)) / wall_s,
       context_switches: null,
       run_delay_ratio: Math.max(...grown.map(({ run_delay_s }) => run_delay_s)) / wall_s,

@@ -22,20 +22,21 @@ export function proofText({ elasticities = [] }, name = 'Proof') {
 /** slowing Postgres by 10 % costs 11 % [9–12] @param {Elasticity} elasticity */
 export function changeText(elasticity) {
   const { suspect, factor, undosed } = elasticity
-  if (undosed) return `not slowing ${suspect} costs ${effectText(elasticity)}`
-  if (factor) return `${suspect} gains ${effectText(elasticity)} (elasticity ${elasticity.elasticity})`
-  return `slowing ${suspect} by ${DOSE * 100} % costs ${effectText(elasticity)}`
+  if (undosed) return `not slowing ${suspect} ${effectText(elasticity)}`
+  if (factor) return `${suspect} ${effectText(elasticity)} (elasticity ${elasticity.elasticity})`
+  return `slowing ${suspect} by ${DOSE * 100} % ${effectText(elasticity)}`
 }
 
-/** What the dose costs, or what the larger pool gains: 11 % [9–12] @param {Elasticity} elasticity */
+/** What the dose, or the larger pool, does to the throughput: costs 11 % [9–12] @param {Elasticity} elasticity */
 export function effectText({ elasticity, low, high, factor }) {
-  const percentOf = (/** @type {number} */ value) => {
-    return Math.round((factor ? factor ** value - 1 : 1 - (1 - DOSE) ** value) * 100)
-  }
-  const estimate = `${percentOf(elasticity)} %`
-  if (low === null || high === null) return estimate
-  const [least, most] = [low, high].map(percentOf)
-  return `${estimate} [${least}${least < 0 ? ' to ' : '–'}${most}]`
+  const gainOf = (/** @type {number} */ value) => Math.round(((factor ?? 1 - DOSE) ** value - 1) * 100)
+  const gain = gainOf(elasticity)
+  const isGain = gain > 0 || (gain === 0 && Boolean(factor))
+  const ends = [low, elasticity, high].map((value) => (isGain ? 1 : -1) * gainOf(Number(value)))
+  const effect = `${isGain ? 'gains' : 'costs'} ${ends[1]} %`
+  if (low === null || high === null) return effect
+  const [least, most] = [Math.min(...ends), Math.max(...ends)]
+  return `${effect} [${least}${least < 0 ? ' to ' : '–'}${most}]`
 }
 
 /** Which suspects kept their speed, and why. @param {Pick<TrialRecord, 'doses' | 'limit' | 'probes' | 'load' | 'target'>[]} records of a search and its proof */

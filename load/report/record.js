@@ -38,7 +38,8 @@
  * @typedef {{ busy_ratio: number, interrupts_ratio: number, steal_ratio: number }} CoreShare of a core's time
  * @typedef {Record<string, any>} At phase, block, position, side, rung, …: whichever a verb needs
  * @typedef {Record<string, string | number>} Cell settings by name
- * @typedef {{ offered_rps: number, goodput_rps: number, planned: number, ok: number, mean_ms: number | null }} Beside
+ * @typedef {{ offered_rps: number, goodput_rps: number, planned: number, ok: number, mean_ms: number | null,
+ *   success_ratios?: Record<string, number> }} Beside success_ratios: of each of several services that were loaded
  * @typedef {{ suspect: string, resource: string, cores?: string, of?: 'service' | 'postgres' | 'generator', pid?: number, flush_us?: number }} Suspect
  *   resource: the limit that it would be; it is slowed by burning time of its cores, by stopping the processes of this part or pid, or,
  *   where Postgres flushes its log every flush_us, by making each flush late

@@ -1,5 +1,6 @@
 import { VERDICTS } from './colours.js'
 import { cellName, offered } from './format.js'
+import { rangeOf } from './forms/common.js'
 import { valueText, xyPicture } from './picture.js'
 
 /**
@@ -39,7 +40,8 @@ export function secondsPicture(records) {
   const series = Object.values(lines).filter(({ points }) => points.some(([, rate_rps]) => Number.isFinite(rate_rps)))
   if (series.length === 0) return null
   const rates = series.flatMap(({ points }) => points.map(([, rate_rps]) => rate_rps)).filter((rate) => rate > 0)
-  const log = Math.max(...rates) > WIDE_RATIO * Math.min(...rates)
+  const [least, most] = rangeOf(rates)
+  const log = most > WIDE_RATIO * least
   const picture = xyPicture(
     'seconds',
     'Throughput, second by second',

@@ -92,8 +92,8 @@ function changed(plan, change) {
 
 /** A warning for each secret that others may read. @param {{ mix?: MixPlan }} plan @returns {string[]} */
 export function secretWarnings(plan) {
-  const { url, metrics_url, sides = {}, mix } = /** @type {any} */ (plan)
-  const urls = [url, metrics_url, ...Object.values(sides).map((side) => side.url)].filter(Boolean)
+  const { url, metrics_url, postgres_url, sides = {}, mix } = /** @type {any} */ (plan)
+  const urls = [url, metrics_url, postgres_url, ...Object.values(sides).map((side) => side.url)].filter(Boolean)
   const values = mix?.headers.map((/** @type {Header} */ [, value]) => value) ?? []
   return [...new Set([...urls, ...values].flatMap(exposedFiles))]
 }

@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import { DatabaseError } from '../../sql/database.js'
 import { NotApplied, OtherConditions, ServiceEnded, UsageError } from '../command/errors.js'
 import { openOrigin } from '../generators/hosts/prepare.js'
 import { secondsCsv, trialsCsv } from '../report/csv.js'
@@ -65,7 +66,9 @@ export async function runExperiment({ experiment, run, plan, results }, io) {
   } catch (error) {
     if (measured.length === 0) results.releaseUnused()
     // Nothing has been written before the first target was open, so there is nothing to report.
-    const isRefusal = error instanceof UsageError && measured.length === before
+    // A run that cannot be resumed for want of its database stays as it is.
+    const isRefusal =
+      (error instanceof UsageError || (error instanceof DatabaseError && before > 0)) && measured.length === before
     const hasBegun = hasTrials ? state.pinning : measured.length > 0
     if (isRefusal || !hasBegun) throw error
     state.interrupted = io.signal.aborted
@@ -108,7 +111,7 @@ async function takeRows(measuring, state, rows) {
 async function runTrials({ experiment, run, plan, results }, state, records, io, lab) {
   const { signal, progress } = io
   const { design, open = openPlanned } = experiment
-  Object.assign(state, { capacity: null, limit: null, warnings: [], not_applied: [] })
+  Object.assign(state, { capacity: null, limit: null, warnings: run.warnings ?? [], not_applied: [] })
   const origin = await lab.openOrigin(plan, io)
   const site = await lab.openSite(plan, results, { ...io, runId: run.run_id })
   let opened = /** @type {{ cell: any, target: Target, trials: number } | null} */ (null)
@@ -133,8 +136,9 @@ async function runTrials({ experiment, run, plan, results }, state, records, io,
         const first = records.find((record) => isSameCell(record.cell, cell))
         if (first) refuseOtherConditions(run.machine ? run : state, first, state, target)
         if (!state.pinning) {
-          state.pinning = experiment.pinning?.(plan) ?? pinningText(plan, site, target)
           state.warnings.push(...(await lab.spoilers(step, plan, { ...site, origin }, target, io)))
+          // From here on, there is something to report.
+          state.pinning = experiment.pinning?.(plan) ?? pinningText(plan, site, target)
         }
         results.writeRun(state)
       }

@@ -1,5 +1,6 @@
 import { DatabaseError } from '../../sql/database.js'
 import { removeLeftovers } from '../../sql/scratch.js'
+import { onSignals } from '../../sql/signals.js'
 import { askAt } from '../command/ask.js'
 import { readEnvironment } from '../command/environment.js'
 import { RemoteError, ServiceEnded, UsageError } from '../command/errors.js'
@@ -134,11 +135,9 @@ function print({ run, text, folder }, json, isResumable, stdout, stderr) {
 /** The first signal stops the load and lets the run clean up; the second ends it at once, its children with it. */
 function abortOnSignals() {
   const controller = new AbortController()
-  for (const name of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) {
-    process.on(name, () => {
-      if (controller.signal.aborted) process.exit(EXIT.interrupted)
-      controller.abort(new Error(name))
-    })
-  }
+  onSignals(['SIGINT', 'SIGTERM', 'SIGHUP'], {
+    first: (name) => controller.abort(new Error(name)),
+    second: () => process.exit(EXIT.interrupted),
+  })
   return controller.signal
 }

@@ -26,7 +26,7 @@ import { openHost } from '../system/ssh/host.js'
  * @typedef {{ database: Database | null, cores: Cores | null, place: Place, host: Host | null, look?: Look, close: () => Promise<void> }} Site
  *   look: at the database of a service that is not ours; cores: of this machine; null: nothing is pinned here; host: on which the API runs, if not here
  * @typedef {{ api: string, others: string }} Cores
- * @typedef {Parameters<typeof openLocal>[0] & { allCores: string | null, host?: Host }} Place where a target is to run
+ * @typedef {Parameters<typeof openLocal>[0] & { allCores: string | null, host?: Host, signal?: AbortSignal }} Place where a target is to run
  */
 export async function openSite(plan, results, io, takeCores = pinToCores) {
   const { progress, environment, signal, runId } = io
@@ -35,7 +35,7 @@ export async function openSite(plan, results, io, takeCores = pinToCores) {
     const cores = plan.start ? takeCores() : null
     // A service of the user's finds the environment that it would have had without the lab.
     const env = { ...environment.forApi, ...environment.pg }
-    const place = { databaseUrl: '', cores: cores?.api ?? null, allCores: null, env, logFile }
+    const place = { databaseUrl: '', cores: cores?.api ?? null, allCores: null, env, logFile, signal }
     const look = plan.postgres_url ? await lookAt(plan.postgres_url) : undefined
     if (look && !look.sees_others) progress.note(`warning: ${BLIND_ROLE}`)
     return { database: null, cores, place, host: null, ...(look && { look }), close: async () => look?.close() }

@@ -44,6 +44,7 @@ export async function runTrial(setup, plan, signal, onCounts, start = startGener
   let calm = /** @type {Calm} */ (async () => {})
   /** @type {Awaited<ReturnType<typeof openDosing>> | undefined} */
   let dosing
+  const over = new AbortController()
   try {
     if (target.disturb) calm = await target.disturb(generator, at, plan, signal)
     const warmup = await orDied(target, warmUp(generator, plan))
@@ -69,7 +70,9 @@ export async function runTrial(setup, plan, signal, onCounts, start = startGener
     const onEnd = () => {
       findings = probes?.end()
     }
-    const checkpoint = plan.checkpoint ? checkpointIn(database, plan.duration_s / 2, signal) : null
+    const checkpoint = plan.checkpoint
+      ? checkpointIn(database, plan.duration_s / 2, AbortSignal.any([signal, over.signal]))
+      : null
     const dosed = dosing?.run(plan.slices ?? [], plan.duration_s)
     // Awaited after the load; an abort rejects both.
     dosed?.catch(() => {})
@@ -98,6 +101,7 @@ export async function runTrial(setup, plan, signal, onCounts, start = startGener
     const judged = { ...record, outcome: judge(record, slo) }
     return { ...judged, limit: limitOf(judged, slo) }
   } finally {
+    over.abort()
     probes?.stop()
     try {
       await dosing?.close()

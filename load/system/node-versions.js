@@ -1,9 +1,10 @@
 import { execFile, execFileSync } from 'node:child_process'
-import { chmodSync, existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { leashed } from '../../sql/leash.js'
+import { startOf } from '../../sql/scratch.js'
 import { NotApplied } from '../command/errors.js'
 import { foreignProgram } from './processes.js'
 
@@ -58,6 +59,7 @@ export async function nodeOf(major, { cache = CACHE, pins = PINS } = {}) {
   if (existsSync(kept) && foreignProgram(kept) === null) return kept
   // Renamed when complete, so that an interrupted run leaves nothing that looks complete.
   const part = `${folder}.${process.pid}`
+  removeParts(cache)
   try {
     await fetchInto(part, { name, version, integrity: `sha512-${pins[`${system}@${version}`]}` })
     const found = execFileSync(path.join(part, program), ['--version'], { encoding: 'utf8' }).trim()
@@ -73,6 +75,14 @@ export async function nodeOf(major, { cache = CACHE, pins = PINS } = {}) {
     rmSync(part, { recursive: true, force: true })
   }
   return kept
+}
+
+/** Removes what runs that were killed had begun to fetch. @param {string} cache */
+function removeParts(cache) {
+  for (const name of existsSync(cache) ? readdirSync(cache) : []) {
+    const [, pid] = /^node-\d+\.\d+\.\d+\.(\d+)$/.exec(name) ?? []
+    if (pid && startOf(Number(pid)) === null) rmSync(path.join(cache, name), { recursive: true, force: true })
+  }
 }
 
 /** npm checks the package against the hash in the lock file. @param {string} folder @param {Record<'name' | 'version' | 'integrity', string>} pin */

@@ -10,14 +10,15 @@ const POLL_MS = 20
  * Starts a server as its own process, and waits until it is ready.
  * @param {string} name for messages @param {string[]} command
  * @param {Omit<Parameters<typeof startChild>[1], 'stdio'> & { logFile: string, isReady: () => Promise<boolean>, stopGrace_ms: number,
- *   start_ms?: number }} options logFile: takes its output; isReady: polled; stopGrace_ms: from SIGTERM to SIGKILL; start_ms: longest wait
+ *   start_ms?: number, signal?: AbortSignal }} options logFile: takes its output; isReady: polled; stopGrace_ms: from SIGTERM to SIGKILL;
+ *   start_ms: longest wait; signal: ends it
  * @throws {ServiceEnded} when it ends before it is ready
  * @throws {Error} when it is not ready in time
  */
 export async function startService(
   name,
   command,
-  { logFile, isReady, stopGrace_ms, start_ms = START_TIMEOUT_MS, ...how },
+  { logFile, isReady, stopGrace_ms, start_ms = START_TIMEOUT_MS, signal: ending, ...how },
 ) {
   const log = openSync(logFile, 'a')
   const { child, exited, stop } = startChild(command, { ...how, stdio: ['ignore', log, log] })
@@ -44,6 +45,7 @@ export async function startService(
   async function untilReady() {
     for (const until = Date.now() + start_ms; Date.now() < until && !stopping; await pause(POLL_MS)) {
       if (await isReady()) return
+      ending?.throwIfAborted()
     }
     const words = lastWords(logFile)
     throw new Error(`${name} was not ready within ${start_ms / 1000} s; its last words: ${words}`)

@@ -17,10 +17,10 @@ const POLL_TIMEOUT_MS = 2000
 /**
  * Starts a service of the user's on its core, and waits until its URL answers, in whatever way.
  * @param {{ start: string, url: string, metricsUrl?: string | null, shownUrl?: string, cores: string | null, env: NodeJS.ProcessEnv,
- *   logFile: string, cwd?: string }} options start: command for the shell; logFile: takes its output
+ *   logFile: string, cwd?: string, signal?: AbortSignal }} options start: command for the shell; logFile: takes its output; signal: ends the wait
  * @returns {Promise<Target>} @throws {UsageError} when the URL is not of this machine, or answers already
  */
-export async function openStarted({ start, url, metricsUrl, shownUrl, cores, env, logFile, cwd }) {
+export async function openStarted({ start, url, metricsUrl, shownUrl, cores, env, logFile, cwd, signal }) {
   const { origin } = new URL(url)
   if (!(await isThisMachine(url))) throw new UsageError(`--start: expected --url on this machine, got ${origin}`)
   if (await answers(url))
@@ -28,6 +28,7 @@ export async function openStarted({ start, url, metricsUrl, shownUrl, cores, env
   const service = await startService('the service', [process.execPath, KEEPER, start, String(STOP_GRACE_MS)], {
     ...{ cores, env, logFile, cwd, leash: 'INT', start_ms: START_TIMEOUT_MS, stopGrace_ms: 2 * STOP_GRACE_MS },
     isReady: () => answers(url),
+    signal,
   })
   const [, pid = service.pid] = familyOf(service.pid)
   const own = { kind: /** @type {const} */ ('started'), pid, cores: coresOf(pid) }

@@ -47,7 +47,11 @@ export async function openTogether(targets, load) {
         await endAll()
         throw error
       }
-      return async () => sumOf(await endAll())
+      return async () => {
+        const loads = await endAll()
+        const sides = Object.keys(targets).map((side, i) => [side, loads[i].ok / Math.max(1, loads[i].planned)])
+        return { ...sumOf(loads), success_ratios: Object.fromEntries(sides) }
+      }
     },
     watch: async () => cpuOf(targets, load.rate_rps),
     async stop() {

@@ -44,6 +44,17 @@ open_state() {
   [ -n "$region" ] || region=${AWS_REGION:-${AWS_DEFAULT_REGION:-$(aws configure get region 2>/dev/null || true)}}
 }
 
+# "ACCOUNT REGION" in which the machines of this name were made, as far as that is known.
+made_in() { { cat "$state/account" "$state/region" 2>/dev/null || true; } | paste -sd ' ' -; }
+
+# Whether that is here.
+made_here() {
+  case $(made_in) in
+    '' | "$account $region" | "$region") ;;
+    *) return 1 ;;
+  esac
+}
+
 # Refuses to go on without the aws command line, a region and an account.
 open_account() {
   command -v aws >/dev/null || die 'expected the aws command line on PATH: brew install awscli, or pip install awscli'

@@ -73,10 +73,14 @@ function quantile(z, freedom) {
   return terms.reduce((sum, term, i) => sum + term / freedom ** (i + 1), z)
 }
 
-/** Blocks that it would take to decide, if nothing but their number changed. @param {Pair[]} pairs @param {number} tolerance_ratio */
-export function blocksToDecide(pairs, tolerance_ratio) {
+/**
+ * Blocks that it would take to decide, if nothing but their number changed.
+ * @param {Pair[]} pairs @param {{ tolerance_ratio: number, isBetter: 'less' | 'more' }} how
+ */
+export function blocksToDecide(pairs, { tolerance_ratio, isBetter }) {
   const { ratio, low, high, blocks } = estimateOf(pairs, 'same')
   const half = Math.log(high / low) / 2
-  const margin = Math.abs(Math.abs(Math.log(ratio)) - Math.log(1 + tolerance_ratio))
+  const worse = isBetter === 'less' ? Math.log(ratio) : -Math.log(ratio)
+  const margin = Math.abs(worse - Math.log(1 + tolerance_ratio))
   return Number.isFinite(half) && margin > 0 ? Math.ceil(blocks * (half / margin) ** 2) : Number.POSITIVE_INFINITY
 }

@@ -77,7 +77,7 @@ async function drive(runAutocannon, load, { duration_s, signal }, next, counting
         client.entryName = name
         return bytes
       }
-      watch(client, counting, load.timeout_s * 1000, signal)
+      watch(client, counting, load, signal)
     },
   })
   // Stopping autocannon drops requests in flight, whose rows would be stored without a response. Instead, each client is told
@@ -101,9 +101,10 @@ async function drive(runAutocannon, load, { duration_s, signal }, next, counting
  * nor attributes errors to a side. Its parser, http-parser-js, is replaced: a malformed chunk size sends that into an endless
  * loop, it accepts malformed lengths, autocannon ignores its errors, and it is never told that a connection ended.
  * @param {any} client autocannon's, before it has connected, an event emitter
- * @param {[recorder: Recorder, answered: Answered]} counting @param {number} timeout_ms @param {AbortSignal} signal
+ * @param {[recorder: Recorder, answered: Answered]} counting @param {Load} load @param {AbortSignal} signal
  */
-function watch(client, [recorder, answered], timeout_ms, signal) {
+function watch(client, [recorder, answered], { timeout_s, fresh_connections = false }, signal) {
+  const timeout_ms = timeout_s * 1000
   let sentAt_ms = 0
   let waiting = false
   /** The connection of the last request, and what it has answered so far. */
@@ -115,7 +116,7 @@ function watch(client, [recorder, answered], timeout_ms, signal) {
       const answer = used.reader.read(bytes)
       if (answer instanceof ProtocolError) return failed(PROTOCOL)
       if (answer === null) return
-      used.closing = !answer.keepAlive
+      used.closing = fresh_connections || !answer.keepAlive
       settle(answer.status)
       client.parser[HTTPParser.kOnHeadersComplete]({ statusCode: answer.status, headers: [] })
       client.parser[HTTPParser.kOnMessageComplete]()

@@ -12,7 +12,8 @@ const REQUEST_TIMEOUT = /^HTTP\/1\.[01] 408 /
 const READ_BUFFER = Buffer.allocUnsafeSlow(64 * 1024)
 
 /**
- * @typedef {{ host: string, port: number, secure: boolean, localAddress?: string }} Target localAddress: source address
+ * @typedef {{ host: string, port: number, secure: boolean, localAddress?: string, isFresh?: boolean }} Target localAddress: source address;
+ *   isFresh: a new connection for each request, whether or not the server closes the old one
  * @typedef {(status: number, error: string | null, body?: string) => void} Done status: 0 on an error; body: where it was to be kept
  * @typedef {{ done: Done, sentAt_ms: number, answerBegan: boolean, head: string, body: string | Buffer, isRepeated: boolean }} Sent
  */
@@ -87,7 +88,7 @@ export class Connection {
   }
 
   #connect() {
-    const { secure, ...way } = this.#target
+    const { secure, isFresh: _, ...way } = this.#target
     const reader = new ResponseReader()
     this.#reader = reader
     const take = (/** @type {Buffer} */ bytes) => this.#take(reader, bytes)
@@ -131,7 +132,7 @@ export class Connection {
     if (answer.status === 408 && this.#served === 0 && this.#request && !this.#request.isRepeated)
       return this.#repeat(this.#request)
     this.#served++
-    if (!answer.keepAlive) this.#drop()
+    if (!answer.keepAlive || this.#target.isFresh) this.#drop()
     this.#finish(answer.status, null)
   }
 

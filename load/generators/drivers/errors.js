@@ -77,7 +77,11 @@ export function takeFrom({ take }, status, body = '') {
   return take && status >= 200 && status < 300 && !take(body) ? NO_VALUE : null
 }
 
-/** @param {string} text vegeta's error where there was no response @returns {string} side and kind */
-export function sideOfText(text) {
+/** What Go puts before its errors, as CSV or not: the URL may hold a secret, and words that a pattern would find. */
+const METHOD_AND_URL = /^"?[A-Za-z]+ ("{1,2})[^"]*\1: /
+
+/** @param {string} error vegeta's, where there was no response @returns {string} side and kind */
+export function sideOfText(error) {
+  const text = error.replace(METHOD_AND_URL, '')
   return BY_TEXT.find(([pattern]) => pattern.test(text))?.[1] ?? `unknown:${text.slice(0, 80)}`
 }

@@ -33,7 +33,7 @@ export const paced = {
     const target = { host: hostname.replace(/^\[|\]$/g, ''), port: Number(port) || (secure ? 443 : 80), secure }
     const connections = Array.from({ length: load.connections }, (_, i) => {
       const localAddress = addresses[i % addresses.length]
-      return new Connection({ ...target, localAddress })
+      return new Connection({ ...target, localAddress, isFresh: fresh_connections })
     })
     if (!fresh_connections && !load.on_demand) await openAll(connections, load.timeout_s * 1000)
     let requests = 0

@@ -21,6 +21,14 @@ export const STILL = {
   textStyle: { fontFamily: 'system-ui, sans-serif', color: INK },
 }
 
+/** The least and the most of values, which may be too many to be the arguments of a call. @param {number[]} values @returns {[number, number]} */
+export function rangeOf(values) {
+  return values.reduce(
+    ([least, most], value) => [Math.min(least, value), Math.max(most, value)],
+    [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY],
+  )
+}
+
 /**
  * The ends of a logarithmic axis and its labels: 1, 2 and 5 per decade, or 1 alone where there are many decades.
  * @param {number[]} values @returns {{ min?: number, max?: number, axisLabel?: object, axisTick?: object }}
@@ -28,7 +36,7 @@ export const STILL = {
 function logScale(values) {
   const known = values.filter((value) => Number.isFinite(value) && value > 0)
   if (known.length === 0) return {}
-  const [least, most] = [Math.min(...known), Math.max(...known)]
+  const [least, most] = rangeOf(known)
   const decades = Math.log10(most / least)
   const steps = decades > 3 ? [1] : [1, 2, 5]
   const from = Math.floor(Math.log10(least))

@@ -1,5 +1,17 @@
 import { COLOURS, SERIES } from '../colours.js'
-import { axisOf, bottomAxis, INK, LINE_PX, legendOf, MUTED, NARROW_PX, PAPER, STILL, TEXT_PX } from './common.js'
+import {
+  axisOf,
+  bottomAxis,
+  INK,
+  LINE_PX,
+  legendOf,
+  MUTED,
+  NARROW_PX,
+  PAPER,
+  rangeOf,
+  STILL,
+  TEXT_PX,
+} from './common.js'
 
 /** @import { Mark, Series, Xy } from '../picture.js' */
 
@@ -52,7 +64,8 @@ const TITLE_PX = 20
 
 /** Whether a vertical line ends below the title of the y axis, so that its label has to be above that. @param {Mark[]} marks @param {number[]} values @param {Xy['x']} axis */
 function isUnderTitle(marks, values, axis) {
-  const { min = Math.min(...values), max = Math.max(...values) } = axis
+  const [least, most] = rangeOf(values)
+  const { min = least, max = most } = axis
   return marks.some((mark) => mark.axis === 'x' && 'at' in mark && mark.at < min + TITLE_SHARE * (max - min))
 }
 

@@ -33,7 +33,8 @@ export async function openHost(plan, { signal, note, logFile }) {
   const { host: name, config, port } = plan
   note(`connecting to ${name} …`)
   const bundle = bundleOf()
-  const folder = makeScratch('ssh')
+  // A socket's path has room for some hundred characters, which a Mac's own temporary folder nearly fills.
+  const folder = makeScratch('ssh', '/tmp')
   const control = path.join(folder, 'control')
   const heard = new EventEmitter().setMaxListeners(0)
   const hear = (/** @type {string} */ line) => {

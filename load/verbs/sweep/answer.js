@@ -154,7 +154,7 @@ function limitItems(findings) {
   const wasTested = limitsThroughput(resource) && elasticities.some(({ undosed }) => !undosed)
   return [
     {
-      text: `Limit: ${resource}: ${is}.${kind === 'tie' ? ` The trials named ${runner_up} as often.` : runner_up ? ` Runner-up: ${runner_up}.` : ''}`,
+      text: `Limit: ${resource}: ${is}.${kind === 'tie' ? ` It is a tie with ${runner_up}.` : runner_up ? ` Runner-up: ${runner_up}.` : ''}`,
       items: [...evidence, ...runner_up_evidence.map((text) => `runner-up, ${runner_up}: ${text}`)],
     },
     ...(resource === 'none-reached'

@@ -37,7 +37,7 @@ export function ofWaits(pattern, what) {
     if (share === 0) return NOTHING
     // Batched requests have one statement in flight at a time, others one per connection. A wait is the limit only if there is no
     // room for another statement.
-    const room = settings.INSERT_MODE === 'batched' ? 1 : Number(settings.POOL_MAX ?? 1)
+    const room = settings.INSERT_MODE === 'batched' ? 1 : Number(settings.POOL_MAX ?? probes.api.pool_max ?? 1)
     const list = own.map(([wait, part]) => `${wait} ${wholePercent(Number(part))}`).join(', ')
     const waited = `of ${active_mean.toFixed(1)} statements on their way (room for ${room}), ${wholePercent(share)} waited for ${what} (${list})`
     return finding(Math.min(1, share / WAITING_SHARE) * (active_mean / room / STATEMENTS_FULL_RATIO), waited)

@@ -57,10 +57,10 @@ export function ofQuota(part, name) {
 
 /** @type {Detect} */
 export function apiGc({ probes }) {
-  const { gc_ratio, cpu_core_ratio = 0, main_core_ratio = cpu_core_ratio, hashing_mean = 0 } = probes.api
+  const { name, gc_ratio, cpu_core_ratio = 0, main_core_ratio = cpu_core_ratio, hashing_mean = 0 } = probes.api
   if (gc_ratio === undefined) return NOTHING
-  // V8 also collects on threads of its own. If nothing is hashed, threads have nothing else to do.
-  const beside = hashing_mean < 1 ? Math.max(0, cpu_core_ratio - main_core_ratio) : 0
+  // V8 also collects on threads of its own. If nothing is hashed, threads of our API have nothing else to do; those of another service do.
+  const beside = !name && hashing_mean < 1 ? Math.max(0, cpu_core_ratio - main_core_ratio) : 0
   const spent = `the service spent ${wholePercent(gc_ratio)} of its time in garbage collection, and threads beside JavaScript's used ${wholePercent(beside)} of a core`
   return finding((gc_ratio + beside) / GC_RATIO, spent)
 }

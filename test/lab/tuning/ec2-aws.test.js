@@ -51,6 +51,16 @@ t.test(
     t.equal(again.code, 0, again.stderr)
     t.strictSame(await place.inventory(), made)
 
+    const elsewhere = ['--region', 'eu-north-1']
+    const other = await place.script('up', [...START, ...elsewhere])
+    t.not(other.code, 0)
+    t.match(other.stderr, /expected redline=lab to be in eu-north-1 .*made elsewhere \(\d+ eu-west-1\)/)
+    const blind = await place.script('down', ['--yes', ...elsewhere])
+    t.equal(blind.code, 0, blind.stderr)
+    t.match(blind.stderr, /made elsewhere \(\d+ eu-west-1\): its keys stay/)
+    t.ok(fs.existsSync(path.join(place.env.REDLINE_EC2_STATE, 'lab/key')))
+    t.strictSame(await place.inventory(), made)
+
     // What somebody has tagged by hand goes, too.
     await place.aws(
       "ec2 allocate-address --tag-specifications 'ResourceType=elastic-ip,Tags=[{Key=redline,Value=lab}]'",

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import fs from 'node:fs'
 import t from 'tap'
 import { watchFamily } from '../../../load/probes/family.js'
+import { familyOf } from '../../../load/probes/process.js'
 import { rows } from '../../support/database.js'
 import { runHere } from '../../support/in-process.js'
 import { readTrials, temporaryFolder } from '../../support/lab.js'
@@ -31,6 +32,22 @@ t.test(
     await until('it to be gone', () => use() === null)
   },
 )
+
+t.test('a worker that ends adds only what it has used since the beginning', { skip: withoutProc }, async (t) => {
+  const parent = "sh -c 'while :; do :; done' & wait; sleep 60"
+  const child = spawn('sh', ['-c', parent], { detached: true, stdio: 'ignore' })
+  t.teardown(() => process.kill(-Number(child.pid), 'SIGKILL'))
+  const whole = watchFamily(Number(child.pid))
+  await until('a worker to have computed for half a second', () => Number(whole()?.cpu_s) > 0.5)
+  const before_s = Number(whole()?.cpu_s)
+  const late = watchFamily(Number(child.pid))
+  const [, worker] = familyOf(Number(child.pid))
+  process.kill(worker, 'SIGKILL')
+  await until('it to be gone', () => !familyOf(Number(child.pid)).includes(worker))
+  const [all_s, late_s] = [whole, late].map((use) => Number(use()?.cpu_s))
+  t.ok(all_s >= before_s, `${all_s} s, with those of the worker`)
+  t.ok(late_s <= all_s - before_s + 0.1, `${late_s} s after ${before_s} of ${all_s} s`)
+})
 
 t.test('the Postgres of a service is looked at, and nothing in it is changed', async (t) => {
   const { url } = await newServer(t)

@@ -10,13 +10,18 @@ const CASES = [
   { about: 'bytes since the last look restart the timeout', before: 7, now: 8, quiet_ms: 9000, isIdle: true },
   { about: 'a request in flight may take longer', before: 7, now: 7, quiet_ms: 4999, isIdle: false },
   { about: 'but not for ever', before: 7, now: 7, quiet_ms: 5000, isIdle: false, over: true },
+  { about: 'while it waits for our answer, it may', before: 7, now: 7, quiet_ms: 9000, isIdle: false, isDue: true },
   { about: 'fewer bytes are a change, too', before: 7, now: 6, quiet_ms: 9000, isIdle: false },
 ]
 
-for (const { about, before, now, quiet_ms, isIdle, over = false } of CASES) {
+for (const { about, before, now, quiet_ms, isIdle, isDue = false, over = false } of CASES) {
   t.test(about, async (t) => {
     const last = { bytes: before, since_ms: 100 }
-    t.equal(isOver(last, { bytes: now, isIdle }, 100 + quiet_ms, TIMEOUTS), over)
-    t.strictSame(last, { bytes: now, since_ms: before === now ? 100 : 100 + quiet_ms }, 'and it remembers what it saw')
+    t.equal(isOver(last, { bytes: now, isIdle, isDue }, 100 + quiet_ms, TIMEOUTS), over)
+    t.strictSame(
+      last,
+      { bytes: now, since_ms: before === now && !isDue ? 100 : 100 + quiet_ms },
+      'and it remembers what it saw',
+    )
   })
 }

@@ -48,7 +48,7 @@ function limitText({ name, proof }) {
   if (kind === 'undecided') return [`The doses do not decide what limits ${name}`]
   const [limit] = suspects
   if (limit.factor) return [`${name} is limited by its pool: ${changes}`]
-  return [`${name} is limited by ${limit.suspect}: slowing it by ${DOSE * 100} % costs ${effectText(limit)}`]
+  return [`${name} is limited by ${limit.suspect}: slowing it by ${DOSE * 100} % ${effectText(limit)}`]
 }
 
 /** What the limit of one side costs the other, and what a request takes of it on both. @param {Side} slower @param {Side} faster */
@@ -59,7 +59,7 @@ function elsewhereTexts(slower, faster) {
     return proof?.elasticities.find(({ suspect }) => suspect === limit?.suspect)
   })
   if (!own || !there) return []
-  const effect = `in ${faster.name} that ${limit.factor ? 'gains' : 'costs'} ${effectText(there)}`
+  const effect = `in ${faster.name} that ${effectText(there)}`
   if (!Number.isFinite(own.demand_us + there.demand_us)) return [effect]
   const [most, least] = [own, there].map(({ demand_us }) => `${demand_us.toFixed(0)} us`)
   return [effect, `A request takes ${most} of ${limit.suspect} in ${slower.name}, ${least} in ${faster.name}`]

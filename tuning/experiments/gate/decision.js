@@ -45,14 +45,13 @@ function ofOwn(of) {
 }
 
 /** With fewer, the spread is hardly known. */
-const LEAST_BLOCKS = 3
-/** Share of the requests beside a trial that must have succeeded for its figures to be of the same load. */
-const KEPT_UP_SHARE = 0.99
+export const LEAST_BLOCKS = 3
+/** Share of its requests that must have succeeded for a side's figures to be of the same work: an error is cheap. */
+const LEAST_SUCCESS = 0.99
 
 /** The blocks in which all sides have a figure. @param {TrialRecord[]} records @param {Criterion} criterion @returns {Pair[]} */
 export function pairsOf(records, criterion) {
-  const known = usable(records, criterion)
-  return [...groupBy(known, ({ at }) => String(at.block)).values()].flatMap((own) => {
+  return blocksOf(usable(records, criterion)).flatMap((own) => {
     // What happens to the core in a second happens to all sides, so each second is compared for itself.
     const parts =
       criterion.phase === 'together'
@@ -72,12 +71,45 @@ export function typicalOf(records, criterion, side) {
 
 /** @param {TrialRecord[]} records @param {Criterion} criterion */
 function usable(records, { phase }) {
-  return records.filter((record) => record.at.phase === phase && isValid(record) && keptUp(record))
+  return records.filter((record) => {
+    return record.at.phase === phase && isValid(record) && SIDES.every((side) => !isFailing(record, side))
+  })
 }
 
-/** Whether the other sides answered nearly all that they were sent beside a trial. @param {TrialRecord} record */
-function keptUp({ beside }) {
-  return !beside || beside.ok >= KEPT_UP_SHARE * beside.planned
+/** Share of its requests that a side answered with success: the median of the trials that were about it. @param {TrialRecord[]} records @param {string} side */
+export function successOf(records, side) {
+  const known = records.map(({ cell, traffic, beside }) => {
+    return cell.side === side ? traffic.success_ratio : beside?.success_ratios?.[side]
+  })
+  return median(known.filter((ratio) => ratio !== undefined))
+}
+
+/** @param {TrialRecord} record @param {string} side */
+function isFailing(record, side) {
+  return successOf([record], side) < LEAST_SUCCESS
+}
+
+/** @param {TrialRecord[]} records */
+function blocksOf(records) {
+  return [...groupBy(records, ({ at }) => String(at.block)).values()]
+}
+
+/** Whether both bases did their work in a block in which the head did not. @param {TrialRecord[]} block */
+function breaks(block) {
+  const failing = SIDES.filter((side) => block.some((record) => isValid(record) && isFailing(record, side)))
+  return failing.join() === 'head'
+}
+
+/**
+ * The verdict of the trials so far, and by what. A head that fails requests where the base does not has regressed, whatever it costs. Pure.
+ * @param {TrialRecord[]} records @param {number} tolerance_ratio
+ */
+export function decisionOf(records, tolerance_ratio) {
+  const criterion = criterionOf(records)
+  const pairs = pairsOf(records, criterion)
+  const isBroken = blocksOf(records).filter(breaks).length >= LEAST_BLOCKS
+  const verdict = isBroken ? 'regressed' : verdictOf(pairs, { tolerance_ratio, isBetter: criterion.isBetter })
+  return { criterion, pairs, verdict, isBroken }
 }
 
 /**
@@ -93,10 +125,14 @@ export function verdictOf(pairs, { tolerance_ratio, isBetter }) {
   return most <= 1 + tolerance_ratio ? 'same or better' : 'undecided'
 }
 
-/** The criterion that decides: the first of which any trial has figures. @param {TrialRecord[]} records */
+/**
+ * The criterion that decides: the first of which half of the blocks have figures, or else any block. Loaded at once, a head that takes the
+ * whole core leaves none to the base; then the turns decide.
+ * @param {TrialRecord[]} records
+ */
 export function criterionOf(records) {
-  const known = CRITERIA.find(({ of, phase }) =>
-    records.some((record) => record.at.phase === phase && Number(of(record, 'base')) > 0),
-  )
-  return known ?? CRITERIA[1]
+  const known = CRITERIA.map((criterion) => ({ criterion, blocks: pairsOf(records, criterion).length }))
+  const all = new Set(records.flatMap(({ at }) => at.block ?? [])).size
+  const found = [all / 2, 1].flatMap((least) => known.find(({ blocks }) => blocks >= Math.max(1, least)) ?? [])
+  return (found[0] ?? known[1]).criterion
 }

@@ -2,7 +2,7 @@ import { plateauDriver } from '../../../load/capacity/capacity.js'
 import { isSettled, isValid } from '../../../load/capacity/ladder.js'
 import { median } from '../../../load/verdict/ranks.js'
 import { visitsOf } from '../../stats/design.js'
-import { criterionOf, pairsOf, SIDES, verdictOf } from './decision.js'
+import { CRITERIA, decisionOf, LEAST_BLOCKS, pairsOf, SIDES } from './decision.js'
 
 /**
  * @import { Plan, Step, TrialRecord } from '../../../load/report/record.js'
@@ -49,19 +49,15 @@ const START_S = 1
 export function design(plan, records) {
   for (let block = 0; block < plan.blocks; block++) {
     const before = records.filter(({ at }) => Number(at.block) < block)
-    if (verdictSoFar(plan, before) !== 'undecided') break
-    const left_s = blocksDuration(plan, block)
-    const together = canTogether(plan) ? togetherStep(plan, records, block, left_s) : null
-    const step = together ?? turnStep(plan, records, block, left_s)
-    if (step) return step
+    const { verdict, pairs } = decisionOf(before, plan.tolerance_ratio)
+    // Where so many blocks have shown nothing, more will not.
+    if (verdict !== 'undecided' || (block >= LEAST_BLOCKS && pairs.length === 0)) break
+    const together = canTogether(plan) ? togetherStep(plan, records, block) : null
+    const step = together ?? turnStep(plan, records, block)
+    if (step) return { ...step, left_s: blocksDuration(plan, block) }
   }
-  return verdictSoFar(plan, records) === 'regressed' ? profileStep(plan, records) : null
-}
-
-/** @param {GatePlan} plan @param {TrialRecord[]} records */
-export function verdictSoFar({ tolerance_ratio }, records) {
-  const criterion = criterionOf(records)
-  return verdictOf(pairsOf(records, criterion), { tolerance_ratio, isBetter: criterion.isBetter })
+  const { verdict, isBroken } = decisionOf(records, plan.tolerance_ratio)
+  return verdict === 'regressed' && !isBroken ? profileStep(plan, records) : null
 }
 
 /** Whether all sides can be loaded at once: a base that runs already is one service, which cannot be loaded as two. @param {GatePlan} plan */
@@ -69,10 +65,11 @@ export function canTogether({ sides }) {
   return sides.base.url === null
 }
 
-/** What each side is loaded for in turns. @param {GatePlan} plan @param {number} block */
-function turnsOf(plan, block) {
+/** What each side is loaded for in turns, which also count where loading all of them at once gave no figures. @param {GatePlan} plan @param {number} block @param {TrialRecord[]} [records] */
+function turnsOf(plan, block, records) {
   if (!canTogether(plan)) return TURNS
-  return block < INFORMING_BLOCKS ? LATER_TURNS : []
+  const isUnknown = records && pairsOf(records, CRITERIA[0]).length === 0
+  return isUnknown || block < INFORMING_BLOCKS ? LATER_TURNS : []
 }
 
 /** Seconds that all blocks take from one on. @param {GatePlan} plan @param {number} [from] */
@@ -84,12 +81,12 @@ export function blocksDuration(plan, from = 0) {
   return later.length * (first_s + together_s) + turns_s
 }
 
-/** @param {GatePlan} plan @param {TrialRecord[]} records @param {number} block @param {number} left_s @returns {Step | null} */
-function turnStep(plan, records, block, left_s) {
-  const turns = turnsOf(plan, block)
+/** @param {GatePlan} plan @param {TrialRecord[]} records @param {number} block */
+function turnStep(plan, records, block) {
+  const own = records.filter(({ at }) => at.block === block)
+  const turns = turnsOf(plan, block, own)
   const seed = plan.mix.seed + block * TURNS.length
   const visits = visitsOf({ cells: SIDES, anchor: null, blocks: turns.length, seed })
-  const own = records.filter(({ at }) => at.block === block)
   const [next] = visits.filter(({ block: slice, cell: side }) => {
     return !isSettled(own.filter(({ at, cell }) => at.slice === slice && cell.side === side))
   })
@@ -99,27 +96,23 @@ function turnStep(plan, records, block, left_s) {
   const rate_rps = turns[slice] === 'latency' ? shareOfBase(records, LATENCY_SHARE) : null
   // Nothing is known of a base that answered no request.
   const phase = turns[slice] === 'latency' && rate_rps === null ? 'cost' : turns[slice]
-  const warmup_s = isFirst ? FIRST_WARMUP_S.alone : WARMUP_S
-  const how = { rate_rps, warmup_s, duration_s: plan.duration_s, left_s }
+  const how = { rate_rps, warmup_s: isFirst ? FIRST_WARMUP_S.alone : WARMUP_S }
   return stepOf(plan, { phase, block, slice }, { side, start: block + 1 }, how)
 }
 
-/** All sides at once, at a share of what the base takes, which is found first. @param {GatePlan} plan @param {TrialRecord[]} records @param {number} block @param {number} left_s @returns {Step | null} */
-function togetherStep(plan, records, block, left_s) {
+/** All sides at once, at a share of what the base takes, which is found first. @param {GatePlan} plan @param {TrialRecord[]} records @param {number} block */
+function togetherStep(plan, records, block) {
   if (isSettled(records.filter(({ at }) => at.block === block && at.phase === 'together'))) return null
   const side_rps = shareOfBase(records, TOGETHER_SHARE / SIDES.length)
-  if (side_rps === null) return peakStep(plan, records, left_s)
-  const cell = { side: ALL, start: block + 1, side_rps }
-  const how = { rate_rps: OWN.rate_rps, warmup_s: FIRST_WARMUP_S.together, duration_s: TOGETHER_S, left_s }
-  const { load, ...step } = stepOf(plan, { phase: 'together', block }, cell, how)
-  return { ...step, load: { ...load, connections: OWN.connections } }
+  if (side_rps === null) return peakStep(plan, records)
+  const how = { ...OWN, warmup_s: FIRST_WARMUP_S.together, duration_s: TOGETHER_S }
+  return stepOf(plan, { phase: 'together', block }, { side: ALL, start: block + 1, side_rps }, how)
 }
 
-/** What the base takes alone, before the first start that counts; null: it answered no request. @param {GatePlan} plan @param {TrialRecord[]} records @param {number} left_s */
-function peakStep(plan, records, left_s) {
+/** What the base takes alone, before the first start that counts; null: it answered no request. @param {GatePlan} plan @param {TrialRecord[]} records */
+function peakStep(plan, records) {
   if (isSettled(records.filter(({ at }) => at.phase === 'peak'))) return null
-  const how = { rate_rps: null, warmup_s: FIRST_WARMUP_S.peak, duration_s: plan.duration_s, left_s }
-  return stepOf(plan, { phase: 'peak' }, { side: 'base', start: 'peak' }, how)
+  return stepOf(plan, { phase: 'peak' }, { side: 'base', start: 'peak' }, { warmup_s: FIRST_WARMUP_S.peak })
 }
 
 /** A share of what the base gets through, in requests/s; null: not known. @param {TrialRecord[]} records @param {number} share */
@@ -138,17 +131,18 @@ function profileStep(plan, records) {
     return !isSettled(records.filter(({ at, cell }) => at.phase === 'profile' && cell.side === one))
   })
   if (!side) return null
-  const left_s = 2 * (START_S + PROFILE_S)
-  const how = { rate_rps: null, warmup_s: FIRST_WARMUP_S.alone, duration_s: PROFILE_S, left_s }
-  return stepOf(plan, { phase: 'profile' }, { side, start: 'profile' }, how)
+  const how = { warmup_s: FIRST_WARMUP_S.alone, duration_s: PROFILE_S }
+  return { ...stepOf(plan, { phase: 'profile' }, { side, start: 'profile' }, how), left_s: 2 * (START_S + PROFILE_S) }
 }
 
 /**
+ * A closed loop, or an open one at a rate.
  * @param {GatePlan} plan @param {Step['at']} at @param {Record<string, string | number>} cell
- * @param {{ rate_rps: number | null, warmup_s: number, duration_s: number, left_s: number }} how @returns {Step}
+ * @param {{ rate_rps?: number | null, connections?: number, warmup_s: number, duration_s?: number }} how
+ * @returns {Omit<Step, 'left_s'>}
  */
-function stepOf(plan, at, cell, { rate_rps, warmup_s, duration_s, left_s }) {
+function stepOf(plan, at, cell, { rate_rps = null, connections = CONNECTIONS, ...how }) {
   const loop = rate_rps === null ? 'closed' : 'open'
   const driver = rate_rps === null ? plateauDriver(plan) : 'paced'
-  return { at, cell, left_s, load: { driver, loop, rate_rps, connections: CONNECTIONS, warmup_s, duration_s } }
+  return { at, cell, load: { driver, loop, rate_rps, connections, duration_s: plan.duration_s, ...how } }
 }

@@ -1,6 +1,7 @@
 import { changedFunctions, changedStages, readProfile } from '../../../load/probes/profiles.js'
+import { percent } from '../../../load/report/format.js'
 import { blocksToDecide, estimateOf } from '../../stats/twice.js'
-import { CRITERIA, criterionOf, pairsOf, typicalOf, verdictOf } from './decision.js'
+import { CRITERIA, decisionOf, pairsOf, SIDES, successOf, typicalOf } from './decision.js'
 
 /**
  * @import { TrialRecord } from '../../../load/report/record.js'
@@ -17,35 +18,31 @@ const EXIT_CODES = { 'same or better': 0, regressed: 1, undecided: 3 }
  * @typedef {ReturnType<typeof findingsOf>} GateFindings
  */
 export function findingsOf(plan, records, run) {
-  const criterion = criterionOf(records)
-  const pairs = pairsOf(records, criterion)
-  const verdict = verdictOf(pairs, { tolerance_ratio: plan.tolerance_ratio, isBetter: criterion.isBetter })
+  const { criterion, pairs, verdict, isBroken } = decisionOf(records, plan.tolerance_ratio)
+  const success_ratios = SIDES.map((side) => successOf(records, side))
   const figures = CRITERIA.flatMap((one) => {
     const own = pairsOf(records, one)
     // The same figure is not given twice.
-    return own.length === 0 || (one !== criterion && one.name === criterion.name)
-      ? []
-      : {
-          criterion: one,
-          base: typicalOf(records, one, 'base'),
-          head: typicalOf(records, one, 'head'),
-          estimate: estimateOf(own),
-        }
+    if (own.length === 0 || (one !== criterion && one.name === criterion.name)) return []
+    const [base, head] = ['base', 'head'].map((side) => typicalOf(records, one, side))
+    return { criterion: one, base, head, estimate: estimateOf(own) }
   })
   const deciding = figures.find((one) => one.criterion === criterion)
   const profiles = verdict === 'regressed' ? profilesOf(records, run) : null
-  const functions = profiles ? changedFunctions(profiles) : []
-  const stages = profiles ? changedStages(profiles) : []
+  const [functions, stages] = profiles ? [changedFunctions(profiles), changedStages(profiles)] : [[], []]
   const code = verdict === 'undecided' && plan.allows_undecided ? 0 : EXIT_CODES[verdict]
   const kept = {
     ...{ capacity: null, limit: null, verdict, exit_code: code, criterion: criterion.name },
     ...{ ...deciding?.estimate, failure: code === 0 ? null : verdict, functions, stages },
   }
-  const silent = records.length > 0 && pairs.length === 0 ? records.at(-1)?.outcome.because : null
-  const more = verdict === 'undecided' && pairs.length > 1 ? blocksToDecide(pairs, plan.tolerance_ratio) : null
+  const isSilent = records.length > 0 && pairs.length === 0 && !isBroken
+  const succeeded = success_ratios.flatMap((ratio, i) => (ratio >= 0 ? `${SIDES[i]} ${percent(ratio)}` : []))
+  const more = pairs.length > 1 ? blocksToDecide(pairs, { ...plan, isBetter: criterion.isBetter }) : null
   return {
-    problem: silent ? `no block has a valid trial of both sides: ${silent}` : null,
-    ...{ kept, plan, verdict, criterion, deciding, figures, functions, stages, more, records },
+    problem: isSilent
+      ? `no block has valid trials of all sides in which their requests succeed (here: ${succeeded.join(', ') || 'none'}); the last trial: ${records.at(-1)?.outcome.because}`
+      : null,
+    ...{ kept, plan, verdict, criterion, deciding, figures, functions, stages, more, isBroken, success_ratios, pairs },
   }
 }
 

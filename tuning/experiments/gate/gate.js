@@ -18,8 +18,7 @@ import { closeServices, openService } from './services.js'
 
 const DEFAULTS = { blocks: 20, tolerance: 2, path: '/', seed: 1 }
 const QUICK_BLOCKS = 3
-const DURATION_S = 1
-const TIMEOUT_S = 10
+const LOAD = { duration_s: 1, timeout_s: 10 }
 
 /** Those of the plans whose refs are checked out. @type {WeakMap<GatePlan, Checkouts & { profiles: string }>} */
 const checkouts = new WeakMap()
@@ -112,19 +111,14 @@ function planOf(flags) {
   const { path, tolerance, seed, blocks } = { ...DEFAULTS, ...(flags.quick && { blocks: QUICK_BLOCKS }), ...flags }
   const isOurs = !hasUrls && !start
   const isTold = ['method', 'body', 'mix'].some((name) => flags[name] !== undefined)
-  const side = (/** @type {string | null} */ ref, /** @type {any} */ at, /** @type {any} */ pid = null) => ({
-    ref,
-    url: at?.url ?? null,
-    pid,
-  })
   return {
-    ...localPlan({ seed, duration_s: DURATION_S, timeout_s: TIMEOUT_S }),
+    ...localPlan({ seed, ...LOAD }),
     mix: mixOf({ ...flags, seed, ...(!isOurs && !isTold && { method: 'GET' }) }),
     // A database is needed only where the API is ours.
     url: isOurs ? null : (urlBase?.url ?? `http://127.0.0.1${path}`),
     sides: {
-      base: side(hasUrls ? null : base, urlBase, flags['pid-base']),
-      head: side(hasUrls ? null : head, urlHead, flags['pid-head']),
+      base: { ref: hasUrls ? null : base, url: urlBase?.url ?? null, pid: flags['pid-base'] ?? null },
+      head: { ref: hasUrls ? null : head, url: urlHead?.url ?? null, pid: flags['pid-head'] ?? null },
     },
     ...(start && { start }),
     ...{ build, path, tolerance_ratio: tolerance / 100, blocks, allows_undecided: flags['allow-undecided'] === true },

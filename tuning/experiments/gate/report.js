@@ -1,6 +1,8 @@
 import { answer, heading, method, paragraph, sectionsOf, table } from '../../../load/report/blocks.js'
-import { count, decimal, milliseconds } from '../../../load/report/format.js'
+import { count, decimal, milliseconds, percent } from '../../../load/report/format.js'
 import { markdownOf } from '../../../load/report/markdown.js'
+import { estimateOf } from '../../stats/twice.js'
+import { LEAST_BLOCKS } from './decision.js'
 
 /**
  * @import { Block } from '../../../load/report/blocks.js'
@@ -56,14 +58,21 @@ function profile(what, column, changed) {
 }
 
 /** @param {GateFindings} findings */
-function sentence({ verdict, deciding, criterion, plan, more, stages }) {
+function sentence({ verdict, deciding, criterion, plan, more, stages, isBroken, success_ratios, pairs }) {
+  if (isBroken) {
+    const [base, , head] = success_ratios.map(percent)
+    return `Regressed: ${head} of the requests to head succeed, and ${base} of those to base.`
+  }
   if (!deciding) return 'Undecided: nothing could be compared.'
   const found = `${criterion.name} of head / base: ${ratioText(deciding.estimate)}`
   const accepted = percentText(1 + plan.tolerance_ratio)
   if (verdict === 'same or better') return `Same or better: ${found}; at most ${accepted} worse is accepted.`
   if (verdict === 'regressed') return `Regressed: ${found}; at most ${accepted} worse was accepted.${stageText(stages)}`
   const wanted = Number.isFinite(Number(more)) ? ` About ${count(Number(more))} blocks would decide (--blocks).` : ''
-  return `Undecided: ${found}; the interval holds ${accepted} worse, and this machine differs from itself by ${percentText(deciding.estimate.noise_ratio)}.${wanted}`
+  if (pairs.length < LEAST_BLOCKS)
+    return `Undecided: ${found}, from ${pairs.length} blocks; ${LEAST_BLOCKS} are needed.`
+  const wide = `${criterion.name} of head / base: ${ratioText(estimateOf(pairs, 'same'))}`
+  return `Undecided: ${wide}; this interval (99 %) holds ${accepted} worse, and this machine differs from itself by ${percentText(deciding.estimate.noise_ratio)}.${wanted}`
 }
 
 /** Where the largest part of what a request costs more is spent. @param {Changed[]} stages */

@@ -69,9 +69,8 @@ async function startSide(name, place, plan, checkouts, isProfiled) {
   const { paths, profiles } = /** @type {Checkouts & { profiles: string }} */ (checkouts)
   const preload = isProfiled ? `--import=${profilerIn(path.join(profiles, side))}` : ''
   const env = { ...place.env, NODE_OPTIONS: [place.env.NODE_OPTIONS, preload].filter(Boolean).join(' ') }
-  const { start } = plan
-  if (!start) return openLocal({ ...place, env, root: paths[side] })
+  if (!plan.start) return openLocal({ ...place, env, root: paths[side] })
   const [port] = await freePorts(1)
   const own = `http://127.0.0.1:${port}${plan.path}`
-  return openStarted({ ...place, start, url: own, cwd: paths[side], env: { ...env, PORT: String(port) } })
+  return openStarted({ ...place, start: plan.start, url: own, cwd: paths[side], env: { ...env, PORT: String(port) } })
 }

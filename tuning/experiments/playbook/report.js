@@ -37,7 +37,7 @@ export function claimsTable(results) {
     expectedText(claim),
     `**${verdict}**`,
   ])
-  return table(['claim', 'knob', 'measure', 'median', 'ratio [95 % interval]', 'claimed', 'verdict'], rows)
+  return table(['claim', 'knob', 'measure', 'median', 'ratio [interval]', 'claimed', 'verdict'], rows)
 }
 
 /** The same in three columns. @param {Result[]} results */
@@ -45,7 +45,7 @@ export function summaryTable(results) {
   const rows = results.map(({ sentence, measure, effect, verdict }) => {
     return [sentence, `${measure.title.split(',')[0]} ${ratioText(effect)}`, verdict]
   })
-  return table(['claim', 'effect [95 % interval]', 'here'], rows)
+  return table(['claim', 'effect [interval]', 'here'], rows)
 }
 
 /** Pools against Little's law. @param {PlaybookFindings} findings */

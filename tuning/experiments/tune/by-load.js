@@ -116,7 +116,7 @@ export function byLoadBlocks(levels, reasons) {
 /** @param {Effect | undefined} effect */
 function cellText(effect) {
   if (!effect || Number.isNaN(effect.ratio)) return NONE
-  return effect.tied ? 'tied' : ratioText(effect)
+  return effect.tied && isKnown(effect) ? 'tied' : ratioText(effect)
 }
 
 /** @param {string} name @param {LevelByLoad[]} levels @param {string} [reason] */
@@ -125,6 +125,8 @@ function sentence(name, levels, reason) {
     const moves = loads.flatMap(({ kind, effects }) =>
       effects.filter(matters).map((one) => ({ ...one, share: OFFERED[kind] })),
     )
+    if (moves.length === 0 && !loads.some(({ effects }) => effects.some(isKnown)))
+      return `${level} instead of ${reference}: not decided, for too few pairs`
     if (moves.length === 0) return `${level} does what ${reference} does`
     const parts = Object.keys(SEEN).flatMap((seen) => {
       const own = moves.filter((one) => one.seen === seen)
@@ -134,9 +136,17 @@ function sentence(name, levels, reason) {
     })
     return `${level} instead of ${reference}: ${parts.join('; ')}`
   })
-  const isIdle = levels.every(({ loads }) => !loads.some(({ effects }) => effects.some(matters)))
+  const isIdle = levels.every(({ loads }) => {
+    const all = loads.flatMap(({ effects }) => effects)
+    return all.some(isKnown) && !all.some(matters)
+  })
   const what = isIdle ? 'does nothing here' : said.join('. ')
   return `${name}: ${what}.${reason ? ` ${reason}` : ''}`
+}
+
+/** Whether there are enough pairs for an interval. @param {Effect} effect */
+function isKnown({ high }) {
+  return Number.isFinite(high)
 }
 
 /** @param {Effect} effect */

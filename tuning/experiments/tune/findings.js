@@ -126,7 +126,7 @@ export function analyseMatrix(plan, records, notApplied = []) {
     blocks,
     capacity_rps: isKnown ? anchorCapacity(settled, records) : null,
     searched,
-    plateau_rps: needs ? Math.round(needs.capacity_rps) : null,
+    plateau_rps: needs && plan.capacity_rps === null ? Math.round(needs.capacity_rps) : null,
     fixed: preset === 'limits' ? SERVICE : {},
     undosed: undosedTexts(records),
     choices,

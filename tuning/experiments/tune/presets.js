@@ -30,7 +30,7 @@ export const PRESETS = {
     // PgBouncer is there to have fewer connections than the API.
     const shared = pools.find(({ POOL_MAX, PGBOUNCER_POOL }) => PGBOUNCER_POOL !== 0 && PGBOUNCER_POOL < POOL_MAX)
     const modes = knobs[0].levels.slice(1).map((INSERT_MODE) => ({ ...shared, INSERT_MODE }))
-    return { knobs, cells: [...pools, ...modes], blocks: 3, duration_ms: 1000, precision_ratio: 0.08 }
+    return { knobs, cells: [...pools, ...modes], blocks: PAIRS, duration_ms: 1000, precision_ratio: 0.08 }
   },
 
   /** A table that has grown, and one with more indexes. */

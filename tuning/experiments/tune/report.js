@@ -53,11 +53,15 @@ export function matrixReport(findings) {
 /** @param {TuneFindings} findings */
 function sentence({ responses: [goodput] }) {
   const moving = goodput.effects.filter(({ tied }) => !tied)
-  if (moving.length === 0) return 'No knob moves the goodput further than two visits to the same cell differ.'
+  const unknown = goodput.effects.filter(({ high }) => !Number.isFinite(high))
+  const undecided = unknown.map(({ name, level }) => `${name}=${level}`)
+  const open = undecided.length > 0 ? ` Not decided, for too few pairs: ${undecided.join(', ')}.` : ''
+  if (moving.length === 0 && unknown.length > 0 && unknown.length === goodput.effects.length) return open.trim()
+  if (moving.length === 0) return `No knob moves the goodput further than two visits to the same cell differ.${open}`
   const parts = moving.map((effect) => {
     return `${effect.name}=${effect.level}, ${ratioText(effect)} that of ${effect.reference} (${effect.verdict})`
   })
-  return `What moves the goodput: ${parts.join('; ')}.`
+  return `What moves the goodput: ${parts.join('; ')}.${open}`
 }
 
 /** What limits the anchor, and which knobs can matter for that reason. @param {TuneFindings} findings @returns {Block[]} none: nothing was dosed */
@@ -66,8 +70,8 @@ function proofList({ anchor, searched, undosed, choices, plateau_rps }) {
   const knobs = choices.map(({ name }) => name)
   const proof = proofText(searched) ?? ''
   const limit = searched.limit?.resource ?? 'unknown'
-  const what =
-    plateau_rps === null ? capacityText(searched) : `${count(plateau_rps)}/s in a closed loop, limit ${limit}`
+  const plateau = plateau_rps === null ? '' : `${count(plateau_rps)}/s in a closed loop, `
+  const what = searched.capacity ? capacityText(searched) : `${plateau}limit ${limit}`
   const text = `The anchor, ${cellName(anchor)}: ${what}.`
   return [list([{ text, items: [proof, ...canMatter(searched.elasticities, knobs), ...undosed] }])]
 }
@@ -201,7 +205,7 @@ function effectsPicture({ name, title, better, effects }) {
 function methodLines({ anchor, blocks, capacity_rps, searched, plateau_rps, fixed }) {
   const shares = WORDS.format(Object.values(OFFERED).map((share) => `${share}x`))
   const asked = `${count(Number(capacity_rps))}/s, as it was asked for`
-  const found = searched ? `the anchor's capacity (${capacityText(searched)})` : asked
+  const found = searched?.capacity ? `the anchor's capacity (${capacityText(searched)})` : asked
   const basis = plateau_rps === null ? found : `what the anchor got through in a closed loop (${count(plateau_rps)}/s)`
   return [
     ...(Object.keys(fixed).length > 0 ? [`All cells have ${cellName(fixed)}.`] : []),

@@ -17,7 +17,8 @@ import { changePoints } from './change-points.js'
  * @import { Dots } from '../../../load/report/picture.js'
  * @import { Action } from '../../../load/run/experiment.js'
  * @import { Run } from '../../../load/report/record.js'
- * @typedef {{ name: string, run: Run, middle_rps: number, cpu_us: number | null }} Past a sweep with an interval; cpu_us: of a request near it
+ * @typedef {{ name: string, run: Run, middle_rps: number, cpu_us: number | null, subject: string }} Past a sweep with an interval;
+ *   cpu_us: of a request near it; subject: what it measured
  */
 
 /** `npm run history`: the sweeps in a folder over time. @type {Action} */
@@ -40,13 +41,19 @@ export const history = {
     const all = pastOf(folder)
     const machines = new Map(all.map(({ run }) => [machineText(run), run]))
     const usual = machineText(all.at(-1)?.run)
-    const past = given['across-machines'] ? all : all.filter(({ run }) => machineText(run) === usual)
+    const subject = all.at(-1)?.subject
+    const alike = all.filter((one) => one.subject === subject)
+    const past = given['across-machines'] ? alike : alike.filter(({ run }) => machineText(run) === usual)
     const changes = changePoints(past.map(({ middle_rps }) => Math.log(middle_rps)))
     const problem = past.length > 0 ? null : `expected sweeps with an interval in ${folder}, got none`
-    const left = all.length - past.length
-    const note =
-      left > 0 ? [paragraph(`Left out: ${left} of other machines (--across-machines; ${machines.size} in all).`)] : []
-    const blocks = [answer(sentence(past, changes)), tableOf(past, changes), ...note]
+    const left = [
+      [all.length - alike.length, 'of another service, requests, SLO or mode than the newest'],
+      [alike.length - past.length, `of other machines (--across-machines; ${machines.size} in all)`],
+    ]
+    const notes = left.flatMap(([number, whose]) =>
+      Number(number) > 0 ? paragraph(`Left out: ${number} ${whose}.`) : [],
+    )
+    const blocks = [answer(sentence(past, changes)), tableOf(past, changes), ...notes]
     const out = problem === null ? given.out : undefined
     if (out !== undefined) {
       refuseForeign(out)
@@ -77,10 +84,19 @@ function pastOf(folder) {
     const run = results.readRun(sweep)
     const { low_rps = null, high_rps = null } = run.capacity ?? {}
     if (run.problem || low_rps === null || high_rps === null) return []
-    const near = costNear({ capacity: run.capacity, records: results.readTrials(sweep) })
-    return { name, run, middle_rps: Math.sqrt(low_rps * high_rps), cpu_us: near?.median_us ?? null }
+    const records = results.readTrials(sweep)
+    const near = costNear({ capacity: run.capacity, records })
+    const subject = subjectOf(run, records[0]?.settings)
+    return { name, run, middle_rps: Math.sqrt(low_rps * high_rps), cpu_us: near?.median_us ?? null, subject }
   })
   return found.sort((a, b) => a.run.started_at.localeCompare(b.run.started_at))
+}
+
+/** Only capacities of the same service, for the same requests and SLO, make a series. @param {Run} run @param {Record<string, unknown>} [settings] */
+function subjectOf({ plan }, settings = {}) {
+  const { name, method, body_base64, entries } = plan.mix
+  const { INSERT_MODE, POOL_MAX } = settings
+  return JSON.stringify([plan.url, plan.ssh?.host, plan.slo, name, method, body_base64, entries, INSERT_MODE, POOL_MAX])
 }
 
 /** @param {Run} [run] */

@@ -184,6 +184,13 @@ t.test('nothing is relaxed that is not ours, nor when it is not wanted', async (
   t.match(answerOf(PLAN, foreign).limit, { resource: 'network', confirmed: null })
   const plan = { ...PLAN, confirms: false }
   t.match(answerOf(plan, runOf({ plan })).limit, { resource: 'pool-size', confirmed: null })
+  // What has no setting to look at, such as V8's heap, could be relaxed in any service of ours.
+  const ours = runOf({ resource: 'api-gc', runner_up: 'keep-alive-race' })
+  t.ok(ours.some(({ cell }) => cell !== null))
+  const url = { ...PLAN, url: 'http://127.0.0.1:1/' }
+  const theirs = runOf({ plan: url, resource: 'api-gc', runner_up: 'keep-alive-race' })
+  t.ok(theirs.every(({ cell }) => cell === null))
+  t.match(answerOf(url, theirs).limit, { resource: 'api-gc', confirmed: null })
 })
 
 t.test('a limit that could not be relaxed is left alone, and the runner-up accused', async (t) => {

@@ -236,6 +236,19 @@ t.test('the doses confirm the limit that the counters named, or correct it', asy
     'a limit of connections is not tested by a closed loop',
   )
   t.strictSame(proven(limit('pool-size'), searched()), { limit: limit('pool-size') })
+  const full = { interrupts_ratio: 0, steal_ratio: 0 }
+  const both = {
+    ...PROBES,
+    api: { cpu_core_ratio: 0.98 },
+    kernel: { cores: { 0: { ...full, busy_ratio: 0.99 }, 1: { ...full, busy_ratio: 0.97 } } },
+  }
+  const two = proof({ [SERVICE]: 0.95, [OTHERS]: 1 }, {}, null, PLAN, searched({ probes: both })).records
+  const tie = proven(limit('pool-size'), two).limit
+  t.equal(tie?.kind, 'tie')
+  t.strictSame([tie?.resource, tie?.runner_up].sort(), ['api-cpu', 'postgres-cpu'], 'with each other')
+  for (const one of ['api-cpu', 'postgres-cpu']) {
+    t.strictSame(proven(limit(one), two).limit, { ...limit(one), confirmed: true }, 'either of them was named rightly')
+  }
   const still = proof({ [SERVICE]: 0, [OTHERS]: 0, Postgres: 0, 'the generator': 0 }).records
   t.strictSame(proven(limit('postgres-commit'), still).limit, limit('postgres-commit'))
 

@@ -70,6 +70,11 @@ t.test('nextTrial decides step by step', async (t) => {
     ['900P 980I 980I 980I 900P', '900 confirm', 'and confirmed'],
     ['900P 980I 980I 980I 900P 900P@8', null, 'at least 900'],
     ['700P 980F 864I 864I 864I', '714 bracket', 'nothing above a rate that was given up is known'],
+    [
+      '700P 900P 980F 900P 980F 900I@8 900I@8 900I@8',
+      '744 bracket',
+      'a rate that was given up after it had passed bounds the search, and is no part of the fit',
+    ],
     ['900P 980F 900F 900P', '980 edge', 'the edge with fewer trials first'],
     ['900P 980F 980F 900F 900P 900F 900P', '900 confirm', 'three of five decide'],
     ['700P 980F 700F@8 700F@8', '490 bracket', 'a rate that failed two long trials needs no further short one'],

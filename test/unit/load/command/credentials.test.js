@@ -175,8 +175,10 @@ t.test('a reference stands for a variable or a file', async (t) => {
 
 t.test('a secret in a file that others may read is worth a warning', async (t) => {
   const folder = t.testdir({ token: 'a' })
-  const plan = planOf(parseCommand(FLAGS, ['--header', `X: {{file ${folder}/token}}`]).given)
+  const given = `{{file ${folder}/token}}`
+  const plan = planOf(parseCommand(FLAGS, ['--header', `X: ${given}`]).given)
   fs.chmodSync(path.join(folder, 'token'), 0o644)
+  t.equal(secretWarnings(/** @type {any} */ ({ postgres_url: given })).length, 1, 'of the database, too')
   const warnings = secretWarnings(plan)
   t.equal(warnings.length, 1)
   t.match(warnings[0], /token holds a secret and others may read it \(mode 644\): chmod 600 /)

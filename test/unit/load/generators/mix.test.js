@@ -244,7 +244,8 @@ t.test('what is taken fits its place, or is not taken', async (t) => {
   }
   t.strictSame(takes('a?b/"ü'), ['/a%3Fb%2F%22%C3%BC', '["a?b/\\"Ã¼"]'])
   t.strictSame(takes(0), ['/0', '["0"]'])
-  for (const value of ['', 'a\r\nb', 'x'.repeat(4097), true, null, {}, [1], undefined]) t.equal(takes(value), null)
+  for (const value of ['', 'a\r\nb', '\ud800', 'x'.repeat(4097), true, null, {}, [1], undefined])
+    t.equal(takes(value), null)
   const take = createMix({ ...plan, entries: [login] }, 1)(0).take
   for (const body of ['', 'no JSON', '[]', 'null', '{"auth":null}', '{"__proto__":1}'])
     t.equal(take?.(body), false, body)

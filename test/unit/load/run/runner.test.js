@@ -5,6 +5,7 @@ import { NotApplied, ServiceEnded, UsageError } from '../../../../load/command/e
 import { cellOf } from '../../../../load/run/older.js'
 import { Results } from '../../../../load/run/results.js'
 import { sweep } from '../../../../load/verbs/sweep/sweep.js'
+import { DatabaseError } from '../../../../sql/database.js'
 import { tune } from '../../../../tuning/experiments/tune/tune.js'
 import { fixture, rewrite } from '../../../support/pages.js'
 import { API_DEFAULTS } from '../../../support/simulated/record.js'
@@ -92,6 +93,33 @@ for (const [what, error, code, message] of REFUSALS) {
     t.equal((await simulate(sweep, [...LADDER, '--out', folder], serve)).code, 0)
   })
 }
+
+t.test('a run whose database cannot be reached is not resumed, and stays as it is', async (t) => {
+  const folder = newFolder(t)
+  await simulate(sweep, [...LADDER, '--out', folder], serve, { interruptAfter: 2 })
+  const file = path.join(folder, 'run.json')
+  fs.writeFileSync(file, JSON.stringify({ ...JSON.parse(fs.readFileSync(file, 'utf8')), warnings: ['a warning'] }))
+  const before = fs.readFileSync(file, 'utf8')
+  const openSite = async () => {
+    throw new DatabaseError('nobody listens')
+  }
+  const lab = /** @type {any} */ ({ openSite })
+  const found = await simulate(sweep, ['--resume', folder], serve, lab)
+  t.equal(found.code, 2)
+  t.match(found.end, /^redline: nobody listens/)
+  t.equal(fs.readFileSync(file, 'utf8'), before)
+})
+
+t.test('what fails before the first trial is told in its own words', async (t) => {
+  const folder = newFolder(t)
+  const spoilers = async () => {
+    throw new Error('the connection was lost')
+  }
+  const found = await simulate(sweep, [...LADDER, '--out', folder], serve, /** @type {any} */ ({ spoilers }))
+  t.match(found.stderr, /the connection was lost/)
+  t.notMatch(found.stderr, /ENOENT/)
+  t.notOk(fs.existsSync(folder))
+})
 
 t.test('Ctrl-C while the target opens: exit 130, and nothing is left', async (t) => {
   const folder = newFolder(t)

@@ -379,6 +379,12 @@ t.test('what statements wait for limits where there is room for no further one',
       [text('0.8 statements on their way (room for 1)')],
     ],
     [
+      'of a service whose pool is known',
+      { probes: { postgres: { waits, active_mean: 0.85 }, api: { pool_max: 10 } } },
+      0.08,
+      [text('0.8 statements on their way (room for 10)')],
+    ],
+    [
       'more than half',
       { probes: { postgres: { waits: { 'Lock:tuple': 0.9 }, active_mean: 0.425 } } },
       0.5,
@@ -480,6 +486,7 @@ t.test('a service is busy with garbage, with passwords, with one long piece of w
   check(t, 'api-gc', [
     ['and the threads of the collector', { probes: { api: collecting } }, 0.8, [spent(10)]],
     ['threads that hash', { probes: { api: { ...collecting, hashing_mean: 1 } } }, 0.4, [spent(0)]],
+    ['threads of another service', { probes: { api: { ...collecting, name: 'java' } } }, 0.4, [spent(0)]],
     ['hardly any that hash', { probes: { api: { ...collecting, hashing_mean: 0.9 } } }, 0.8, [spent(10)]],
     ['unknown threads', { probes: { api: { ...collecting, main_core_ratio: undefined } } }, 0.4, [spent(0)]],
     [

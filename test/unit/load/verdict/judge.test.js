@@ -394,6 +394,11 @@ t.test('excuses count from exactly their bound', async (t) => {
     ],
     ['fail', 'while it was less late', trial({ ...broken, errors: { 'server:reset': 10 } }, 999)],
     ['invalid', 'timeouts beside a little lateness', trial({ ...broken, errors: { 'client:timeout': 10 } }, 500)],
+    [
+      'fail',
+      'a few refusals, which the SLO does not accept',
+      trial({ ...p99(150), ok: 990, success_ratio: 0.99, status: { 201: 990, 503: 10 }, rows_stored: 990 }, 20),
+    ],
     ['invalid', 'requests that were not sent', trial({ ...broken, errors: { 'client:unsent': 10 } }, 500)],
     [
       'fail',
@@ -419,6 +424,19 @@ t.test('excuses count from exactly their bound', async (t) => {
   for (const [verdict, about, record] of /** @type {[string, string, any][]} */ (rows)) {
     const outcome = judge(record, SLO)
     t.equal(outcome.verdict, verdict, `${about}: ${outcome.because}`)
+  }
+})
+
+t.test('errors that the SLO accepts take no excuse away', async (t) => {
+  const slo = { ...SLO, success_ratio: 0.95 }
+  const late = { latency_ms: { p99: 150 }, ok: 970, success_ratio: 0.97, rows_stored: 970 }
+  const refused = { ...late, status: { 201: 970, 404: 30 } }
+  const lost = { ...late, completed: 970, status: { 201: 970 }, errors: { 'server:reset': 30 } }
+  for (const traffic of [refused, lost]) {
+    t.match(judge(trial(traffic, 20), slo), { verdict: 'invalid', blame: 'generator' })
+    t.match(judge(trial(traffic, 1, { others: 0.2 }), slo), { verdict: 'invalid', blame: 'noise' })
+    t.equal(judge(trial(traffic), slo).verdict, 'fail', 'without any')
+    t.equal(judge(trial(traffic, 20), SLO).verdict, 'fail', 'and where the SLO does not accept them')
   }
 })
 

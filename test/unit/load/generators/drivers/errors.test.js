@@ -44,6 +44,8 @@ t.test("vegeta's errors belong to a side by their text", async (t) => {
     ['http: suspiciously long trailer after chunked body', 'server:protocol', 'an endless trailer'],
     ['Post "…": x509: certificate signed by unknown authority', 'server:tls', 'certificate'],
     ['something new', 'unknown:something new', 'unknown'],
+    ['Get "http://h/EOF?key=s": something new', 'unknown:something new', 'a URL is no reason, and may hold a secret'],
+    ['"Post ""https://h/a?key=s"": odd"', 'unknown:odd"', 'nor is it as CSV'],
   ]
   for (const [text, side, about] of rows) t.equal(sideOfText(text), side, about)
 })

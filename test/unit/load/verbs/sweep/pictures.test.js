@@ -4,6 +4,17 @@ import { trialTable } from '../../../../../load/report/trials.js'
 import { sweepPictures } from '../../../../../load/verbs/sweep/pictures.js'
 import { evidence } from '../../../../../tuning/pages/evidence/evidence.js'
 
+t.test('the seconds of a whole day are drawn, too', async (t) => {
+  const [{ traffic, ...record }] = evidence('sweep-batched').records
+  const per_second = Array.from({ length: 24 * 3600 }, () => ({ ok: 100 }))
+  const load = { ...record.load, duration_s: per_second.length }
+  const { form } = /** @type {any} */ (
+    secondsPicture(/** @type {any} */ ([{ ...record, load, traffic: { ...traffic, per_second } }]))
+  )
+  t.equal(form.series.at(-1).points.length, 2 * per_second.length + 1)
+  t.equal(form.y.log, false)
+})
+
 t.test('trials in which suspects were slowed have neither passed nor failed', async (t) => {
   const { run, records } = evidence('sweep-batched')
   const dosed = records.filter(({ doses }) => doses)

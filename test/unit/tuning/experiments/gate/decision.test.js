@@ -1,6 +1,6 @@
 import t from 'tap'
 import { normal, seededRandom } from '../../../../../load/system/random.js'
-import { criterionOf, pairsOf, verdictOf } from '../../../../../tuning/experiments/gate/decision.js'
+import { criterionOf, decisionOf, pairsOf, verdictOf } from '../../../../../tuning/experiments/gate/decision.js'
 import { blocksToDecide, estimateOf } from '../../../../../tuning/stats/twice.js'
 
 const RUNS = 1000
@@ -103,9 +103,14 @@ t.test('a fifth of the blocks at either end may be as far off as they like', asy
 
 t.test('how many blocks would decide', async (t) => {
   const pairs = Array.from({ length: 4 }, (_, i) => ({ apart: 0.01 + (i - 1.5) / 100, noise: (i - 1.5) / 100 }))
-  const more = blocksToDecide(pairs, 0.02)
+  const how = { tolerance_ratio: 0.02, isBetter: /** @type {const} */ ('less') }
+  const more = blocksToDecide(pairs, how)
   t.ok(more > 4 && more < 100, String(more))
-  t.equal(blocksToDecide(pairs.slice(0, 1), 0.02), Number.POSITIVE_INFINITY)
+  t.equal(blocksToDecide(pairs.slice(0, 1), how), Number.POSITIVE_INFINITY)
+  const better = pairs.map(({ apart, noise }) => ({ apart: apart - 0.03, noise }))
+  t.ok(blocksToDecide(better, how) < more, 'what is better by the tolerance is far from being worse by it')
+  const mirrored = better.map(({ apart, noise }) => ({ apart: -apart, noise }))
+  t.equal(blocksToDecide(mirrored, { ...how, isBetter: 'more' }), blocksToDecide(better, how))
 })
 
 t.test(
@@ -120,7 +125,7 @@ t.test(
       return /** @type {any} */ ({
         at: { phase: 'cost', block },
         cell: { side },
-        traffic: { goodput_rps },
+        traffic: { goodput_rps, success_ratio: 1 },
         probes: { api: {} },
         outcome: { verdict },
       })
@@ -135,6 +140,8 @@ t.test(
     t.strictSame(others, [])
     t.ok(Math.abs(pair.apart - Math.log(2)) < 1e-12 && Math.abs(pair.noise) < 1e-12, JSON.stringify(pair))
     records[0].probes.api.cpu_us_per_request = 10
+    t.equal(criterionOf(records).name, 'throughput', 'the CPU of one side says nothing')
+    for (const one of records) one.probes.api.cpu_us_per_request = 10
     t.equal(criterionOf(records).name, 'CPU per request')
   },
 )
@@ -146,16 +153,60 @@ t.test('each second of a trial of all sides is compared for itself; all sides mu
     { base: 100, again: 121, head: 900 },
     { base: 100, again: 121, head: 220 },
   ]
-  const record = (/** @type {number} */ block, /** @type {number} */ ok) => {
+  const record = (/** @type {number} */ block, /** @type {number} */ again) => {
     const probes = { api: { cpu_us_per_request: 1000 }, target: { cpu_us_per_request: windows } }
     const place = { at: { phase: 'together', block }, cell: { side: 'all' } }
-    return /** @type {any} */ ({ ...place, probes, beside: { planned: 1000, ok }, outcome: { verdict: 'pass' } })
+    const how = { traffic: { success_ratio: 1 }, beside: { success_ratios: { base: 1, again, head: 1 } } }
+    return /** @type {any} */ ({ ...place, ...how, probes, outcome: { verdict: 'pass' } })
   }
-  const criterion = criterionOf([record(0, 1000)])
+  const criterion = criterionOf([record(0, 1)])
   t.strictSame([criterion.name, criterion.phase], ['CPU per request', 'together'])
-  const pairs = pairsOf([record(0, 1000), record(1, 990), record(2, 989)], criterion)
+  const pairs = pairsOf([record(0, 1), record(1, 0.99), record(2, 0.989)], criterion)
   t.equal(pairs.length, 2)
   for (const { apart, noise } of pairs) {
     t.ok(Math.abs(apart - Math.log(2)) < 1e-12 && Math.abs(noise - Math.log(1.21)) < 1e-12, `${apart} ${noise}`)
   }
+})
+
+/**
+ * A block's trial of all sides, whose CPU is that of the head's ratio to the base.
+ * @param {number} block @param {Record<string, number>} success_ratios @param {number} [ratio]
+ */
+function together(block, success_ratios, ratio = 1) {
+  const probes = { target: { cpu_us_per_request: [{ base: 100, again: 100, head: 100 * ratio }] } }
+  const how = { traffic: { success_ratio: 1 }, beside: { success_ratios }, outcome: { verdict: 'pass' } }
+  return /** @type {any} */ ({ at: { phase: 'together', block }, cell: { side: 'all' }, probes, ...how })
+}
+
+/** A trial in turns. @param {number} block @param {string} side @param {number} success_ratio @param {number} cpu_us_per_request */
+function turn(block, side, success_ratio, cpu_us_per_request) {
+  const traffic = { goodput_rps: 1000, success_ratio }
+  const how = { traffic, probes: { api: { cpu_us_per_request } }, outcome: { verdict: 'fail' } }
+  return /** @type {any} */ ({ at: { phase: 'cost', block }, cell: { side }, ...how })
+}
+
+t.test('a head that fails requests has regressed, however cheap its errors are', async (t) => {
+  const good = { base: 1, again: 0.999 }
+  const decided = (/** @type {any[]} */ records) => decisionOf(records, 0.02).verdict
+  t.equal(decided([0, 1, 2].map((block) => together(block, { ...good, head: 1 }))), 'same or better')
+  t.equal(decided([0, 1, 2].map((block) => together(block, { ...good, head: 0.9 }, 0.5))), 'regressed')
+  t.equal(decided([0, 1].map((block) => together(block, { ...good, head: 0.9 }, 0.5))), 'undecided', 'too few blocks')
+  const inTurns = [0, 1, 2].flatMap((block) => [
+    ...['base', 'again'].map((side) => turn(block, side, 1, 100)),
+    turn(block, 'head', 0, 20),
+  ])
+  t.equal(decided(inTurns), 'regressed')
+  const allFail = inTurns.map((record) => ({ ...record, traffic: { success_ratio: 0 } }))
+  t.equal(decided(allFail), 'undecided', 'a base that fails, too, says nothing of the head')
+})
+
+t.test('where the head leaves the base no time as long as all are loaded at once, the turns decide', async (t) => {
+  const late = { base: 0.5, again: 0.5, head: 0.4 }
+  const records = [0, 1, 2].flatMap((block) => [
+    together(block, late, 4),
+    ...['base', 'again'].map((side) => turn(block, side, 1, 100 + block / 10)),
+    turn(block, 'head', 1, 400),
+  ])
+  const { criterion, verdict } = decisionOf(records, 0.02)
+  t.strictSame([criterion.phase, verdict], ['cost', 'regressed'])
 })

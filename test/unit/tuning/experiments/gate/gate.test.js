@@ -47,7 +47,7 @@ t.test('what cannot be told is undecided: exit code 3, or 0 if that is allowed',
   const said = noisy.stdout.replace(/\s+/g, ' ')
   t.match(
     said,
-    /Undecided: CPU per request of head \/ base: .*; the interval holds 2\.0 % worse, and this .* blocks would decide/,
+    /Undecided: CPU per request of head \/ base: .*; this interval \(99 %\) holds 2\.0 % worse, and this .* blocks would decide/,
   )
   t.match(noisy.run, { verdict: 'undecided', failure: 'undecided' })
   t.match(allowed.run, { verdict: 'undecided', exit_code: 0 })
@@ -97,8 +97,9 @@ function trialsOf(goodput_rps, verdict) {
   let costs = 0
   for (let step = design(plan, records); step; step = design(plan, records)) {
     // No two costs are near each other, so that no block decides.
-    const probes = { api: { cpu_us_per_request: 100 * ++costs } }
-    records.push({ ...step, outcome: { verdict }, traffic: { goodput_rps }, probes })
+    const target = { cpu_us_per_request: [{ base: 100, again: 400, head: 200 }] }
+    const probes = { api: { cpu_us_per_request: 100 * ++costs }, ...(step.at.phase === 'together' && { target }) }
+    records.push({ ...step, outcome: { verdict }, traffic: { goodput_rps, success_ratio: 1 }, probes })
   }
   return { plan, records }
 }

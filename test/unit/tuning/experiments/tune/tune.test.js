@@ -2,12 +2,14 @@ import { parse } from 'dotenv'
 import t from 'tap'
 import { COLD_WARMUP_S } from '../../../../../load/capacity/ladder.js'
 import { cellName } from '../../../../../load/report/format.js'
+import { markdownOf } from '../../../../../load/report/markdown.js'
 import {
   analyseArticle,
   designArticle,
   offeredHere,
   scaleOf,
 } from '../../../../../tuning/experiments/tune/article/article.js'
+import { byLoadBlocks } from '../../../../../tuning/experiments/tune/by-load.js'
 import { designMatrix } from '../../../../../tuning/experiments/tune/design.js'
 import { recommendationOf } from '../../../../../tuning/experiments/tune/findings.js'
 import { GENEROUS_CELL, levelsOf } from '../../../../../tuning/experiments/tune/limits/needs.js'
@@ -326,4 +328,20 @@ t.test('where the limit of open files cannot be set, the other two knobs are mea
   const found = tune.analyse(plan, records, /** @type {any} */ ({ not_applied: out }))
   t.strictSame(Object.keys(found.kept?.recommended), ['POOL_MAX', 'POOL_CONNECT_TIMEOUT_MS'])
   t.equal(found.problem, null)
+})
+
+t.test('too few pairs decide nothing, and that is not said to be nothing', async (t) => {
+  const effect = { seen: 'success', level: 4, ratio: 0.5, low: 0, high: Number.POSITIVE_INFINITY, tied: true }
+  const loads = /** @type {any} */ ([{ kind: 'at', effects: [effect], lost: {} }])
+  const level = { name: 'POOL_MAX', level: 4, reference: 20, isReference: false, loads }
+  const text = markdownOf(byLoadBlocks([level], {}))
+  t.match(text, '- POOL_MAX: 4 instead of 20: not decided, for too few pairs.')
+  t.match(text, '0.50x [too few pairs]')
+  t.notMatch(text, /tied|does nothing/)
+
+  const plan = { ...PLAN, blocks: 1 }
+  const found = tune.analyse(plan, runOf(designMatrix, plan), {})
+  const [said] = /** @type {any[]} */ (tune.report(found)).flatMap(({ kind, text }) => (kind === 'answer' ? text : []))
+  t.match(said, /Not decided, for too few pairs: [A-Z_]+=/)
+  t.notMatch(said, /No knob moves/)
 })

@@ -25,21 +25,20 @@ t.test('the sweeps of a folder in order of time, and where their level changed',
     )
     const file = `${folder}/sweep-${9 - i}/run.json`
     const run = JSON.parse(fs.readFileSync(file, 'utf8'))
-    fs.writeFileSync(
-      file,
-      JSON.stringify({
-        ...run,
-        started_at: `2026-01-${10 + i}T00:00:00Z`,
-        machine: { ...run.machine, cpu_model: i === 0 ? 'other' : 'this' },
-      }),
-    )
+    const machine = { ...run.machine, cpu_model: i === 0 ? 'other' : 'this' }
+    fs.writeFileSync(file, JSON.stringify({ ...run, started_at: `2026-01-${10 + i}T00:00:00Z`, machine }))
   }
+  const other = JSON.parse(fs.readFileSync(`${folder}/sweep-5/run.json`, 'utf8'))
+  fs.cpSync(`${folder}/sweep-5`, `${folder}/stricter`, { recursive: true })
+  const plan = { ...other.plan, slo: { ...other.plan.slo, p99_ms: 20 } }
+  fs.writeFileSync(`${folder}/stricter/run.json`, JSON.stringify({ ...other, plan }))
   fs.mkdirSync(`${folder}/not-a-run`)
   const { code, stdout } = await ran(folder)
   t.equal(code, 0, stdout)
   const said = stdout.replace(/\s+/g, ' ')
   t.match(said, /9 sweeps: the capacity changed at sweep-4 to 0\.6\d times the level before\./)
   t.match(said, 'Left out: 1 of other machines')
+  t.match(said, 'Left out: 1 of another service, requests, SLO or mode')
   t.ok(
     said.indexOf('| sweep-8 ') < said.indexOf('| sweep-5 ') &&
       said.indexOf('| sweep-5 ') < said.indexOf('| > sweep-4 '),
