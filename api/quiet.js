@@ -7,11 +7,11 @@ const LOOKS_PER_TIMEOUT = 10
 const MIN_INTERVAL_MS = 10
 
 /**
- * Closes connections without traffic: idle ones, and those of clients that do not read. Node would do so with a timer per socket that
- * it resets several times per request, which costs 8 % of a request that stores nothing. Looking at byte counts once in a while costs
- * a request nothing.
- * @param {{ idle_ms: number, stuck_ms: number }} timeouts idle_ms: without traffic after an answer; stuck_ms: without traffic in any
- *   other state
+ * Closes connections without traffic: idle ones, and those of clients that neither read nor go on sending. Node would do so with a
+ * timer per socket that it resets several times per request, which costs 8 % of a request that stores nothing. Looking at byte counts
+ * once in a while costs a request nothing.
+ * @param {{ idle_ms: number, stuck_ms: number }} timeouts idle_ms: without traffic after an answer; stuck_ms: without traffic while the
+ *   client has to read, or to send
  * @returns {{ sockets: Pick<Map<Socket, unknown>, 'keys'>, add: (socket: Socket) => void }} sockets: open connections
  */
 export function createQuietWatch({ idle_ms, stuck_ms }) {
@@ -43,7 +43,7 @@ export function createQuietWatch({ idle_ms, stuck_ms }) {
 /** @typedef {{ bytes: number, since_ms: number }} Traffic bytes: transferred so far; since_ms: when this number was first seen */
 
 /**
- * Whether a connection has been quiet for too long; while it waits for our answer, it is never its fault. Remembers what it sees.
+ * Whether a connection has been quiet for too long; one that waits for our answer is never closed. Remembers what it sees.
  * @param {Traffic} last @param {{ bytes: number, isIdle: boolean, isDue?: boolean }} seen isIdle: its requests are answered, and the answers
  *   sent; isDue: its requests have arrived, and the answer to one is not ready
  * @param {number} now_ms @param {{ idle_ms: number, stuck_ms: number }} timeouts

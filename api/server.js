@@ -2,9 +2,8 @@ import { constants } from 'node:os'
 import { ConfigError, readConfig } from './config.js'
 import { createLog } from './log.js'
 import { startService } from './service.js'
+import { isSameSignal } from './signals.js'
 
-/** npm passes a Ctrl-C on to us, which the terminal has sent us, too: within milliseconds, it is the same one. */
-const SAME_SIGNAL_MS = 100
 /** Exit codes: after a signal, 0 or 1; 2 if the configuration is invalid or a port is unavailable. */
 const EXIT = { drained: 0, dropped: 1, refused: 2 }
 
@@ -24,9 +23,8 @@ async function start() {
     process.on(signal, async () => {
       const now_ms = performance.now()
       if (draining) {
-        if (signal !== draining.signal || now_ms - draining.at_ms > SAME_SIGNAL_MS)
-          process.exit(128 + constants.signals[signal])
-        return
+        if (isSameSignal(draining, signal, now_ms)) return
+        process.exit(128 + constants.signals[signal])
       }
       draining = { signal, at_ms: now_ms }
       log.info({ signal, bound_ms: config.shutdownTimeoutMs }, 'draining: finishing what is in flight')

@@ -222,7 +222,10 @@ function limitOf(plan, records) {
     ...(guilty ? [`with ${cellName(guilty.cell)} the SLO was met, or clearly more got through, ${edge}`] : []),
   ]
   const wasTried = tried.some(({ resource }) => resource === accused.resource)
-  return { ...accused, evidence: [...accused.evidence, ...found], confirmed: wasTried ? guilty !== undefined : null }
+  const evidence = [...accused.evidence, ...found]
+  // Of two that trials named as often, this is the one that mattered.
+  const decided = guilty && accused.kind === 'tie' && { kind: /** @type {const} */ ('full') }
+  return { ...accused, ...decided, evidence, confirmed: wasTried ? guilty !== undefined : null }
 }
 
 /** The limit that the search hit above the capacity. @param {Plan} plan @param {TrialRecord[]} records */

@@ -170,11 +170,17 @@ export function proven(limit, records) {
   const [first] = suspects
   const { resource } = first
   const [tied] = kind === 'tie' ? suspects.slice(1) : []
-  const agrees =
-    kind === 'lock-step'
-      ? limit.resource === 'lock-step'
-      : [first, ...(tied ? [tied] : [])].some((one) => isSame(one, limit.resource, elasticities))
-  if (agrees) return { limit: { ...limit, confirmed: true }, elasticities }
+  const named = (/** @type {Elasticity | undefined} */ one) => one && isSame(one, limit.resource, elasticities)
+  if (tied && (named(first) || named(tied))) {
+    const other = named(first) ? tied : first
+    const runnerUp = { runner_up: other.resource, runner_up_evidence: [changeText(other)] }
+    return { limit: { ...limit, ...runnerUp, kind, confirmed: true }, elasticities }
+  }
+  const agrees = kind === 'lock-step' ? limit.resource === 'lock-step' : named(first)
+  const found = resource.startsWith('generator') ? /** @type {const} */ ('generator') : kind
+  // Where trials named two limits as often, the proof has found which it is.
+  if (agrees)
+    return { limit: { ...limit, ...(limit.kind === 'tie' && { kind: found }), confirmed: true }, elasticities }
   // Something that no dose could slow takes most of the time, and what it is, only the counters can tell.
   if (isIdle) return { limit, elasticities }
   const corrected = {
@@ -188,7 +194,7 @@ export function proven(limit, records) {
       ? { runner_up: tied.resource, runner_up_evidence: [changeText(tied)] }
       : { runner_up: limit.resource, runner_up_evidence: limit.evidence }),
     confirmed: true,
-    kind: resource.startsWith('generator') ? /** @type {const} */ ('generator') : kind,
+    kind: found,
   }
   return { limit: corrected, elasticities }
 }

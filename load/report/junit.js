@@ -11,16 +11,20 @@ const UNFIT = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g
 /**
  * A run as a test suite, for CI: whether it has a trustworthy answer and, where rates were asked for, whether each of them met the
  * SLO. The rates of a search are no tests: some of them have to fail.
- * @param {Pick<Run, 'verb' | 'run_id' | 'started_at' | 'problem' | 'failure'> & { plan?: Partial<Run['plan']> }} run
+ * @param {Pick<Run, 'verb' | 'run_id' | 'started_at' | 'problem' | 'failure' | 'interrupted'> & { plan?: Partial<Run['plan']> }} run
  * @param {TrialRecord[]} records @param {string} answer in words
  */
-export function junitOf({ verb, run_id, started_at, problem, failure, plan }, records, answer) {
+export function junitOf({ verb, run_id, started_at, problem, interrupted, failure, plan }, records, answer) {
   const asked = plan?.rates_rps ? records.filter(({ at }) => at.phase === 'ladder') : []
   const cases = [
-    { name: 'a trustworthy answer', problem: problem ?? failure ?? null, time_s: 0 },
-    ...asked.map(({ trial, load, outcome }) => {
-      const because = outcome.verdict === 'pass' ? null : `${outcome.verdict}: ${outcome.because}`
-      return { name: `trial ${trial}: ${offered(load)}`, problem: because, time_s: load.duration_s }
+    {
+      name: 'a trustworthy answer',
+      problem: problem ?? (interrupted ? 'the run was interrupted' : (failure ?? null)),
+      time_s: 0,
+    },
+    ...[...new Set(asked.map(({ load }) => offered(load)))].map((name) => {
+      const own = asked.filter(({ load }) => offered(load) === name)
+      return { name, problem: problemOf(own), time_s: own.reduce((sum, { load }) => sum + load.duration_s, 0) }
     }),
   ]
   const failures = cases.filter((one) => one.problem).length
@@ -48,6 +52,15 @@ export function junitOf({ verb, run_id, started_at, problem, failure, plan }, re
     '</testsuites>',
     '',
   ].join('\n')
+}
+
+/** Why a rate did not pass, by the majority of its valid trials. @param {TrialRecord[]} trials of it */
+function problemOf(trials) {
+  const valid = trials.filter(({ outcome }) => outcome.verdict !== 'invalid')
+  const others = valid.filter(({ outcome }) => outcome.verdict !== 'pass')
+  if (valid.length > 0 && others.length * 2 < valid.length) return null
+  const { outcome } = others.at(-1) ?? trials[trials.length - 1]
+  return `${outcome.verdict}: ${outcome.because}`
 }
 
 /** @param {Record<string, string | number>} values */

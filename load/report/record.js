@@ -58,7 +58,8 @@
  * @typedef {{ verdict: 'pass' | 'fail' | 'invalid', because: string, blame?: 'rows' | 'generator' | 'noise' | 'unknown' }} Outcome
  *   blame: what made it invalid
  * @typedef {{ resource: string, evidence: string[], runner_up: string | null, runner_up_evidence: string[], confirmed: boolean | null,
- *   kind?: 'full' | 'lock-step' | 'tie' | 'generator' | 'none' }} Limit kind: of a run's limit; tie: its trials named another as often;
+ *   kind?: 'full' | 'lock-step' | 'tie' | 'generator' | 'none' }} Limit kind: of a run's limit; tie: its trials named another as often, or
+ *   the proof found that another, the runner-up, limits the throughput as much;
  *   evidence: sentences with their figures; runner_up: what else was at its limit, or nearest to it; confirmed: relaxed, and the
  *   capacity moved; null: not tried, or not ours to relax
  */

@@ -77,9 +77,13 @@ export async function runVerb(verb, command, given_io) {
   const { name, size, prepare } = verb
   const io = { ...given_io, environment: withDatabase(given_io.environment, databaseUrl) }
   const planOf = (/** @type {Record<string, any>} */ options) => verb.plan(options, io.environment.settings)
+  if (resume && out !== undefined)
+    throw new UsageError(`--out: cannot be combined with --resume, which goes on in ${resume}`)
   const before = resume && resumeRun(verb, resume)
   const kept = before ? resumedPlan(before.run, resume, given, 'seed' in verb.flags, planOf) : planOf(given)
   const plan = livePlan(kept)
+  if (databaseUrl !== undefined && plan.url)
+    throw new UsageError('--database-url: cannot be combined with --url, whose service has a database of its own')
   const { results, run } = before || beginRun(name, { argv: command.argv, out, plan: keptPlan(kept) })
   for (const text of secretWarnings(kept)) io.progress.note(`warning: ${text}`)
   const begin = async () => {
@@ -93,7 +97,8 @@ export async function runVerb(verb, command, given_io) {
     throw error
   })
   if (size) io.progress.note(size(plan))
-  const ended = await runExperiment({ experiment: verb, run: { ...run, ...prepared }, plan, results }, io)
+  const resumed = before && { resumptions: (run.resumptions ?? 0) + 1 }
+  const ended = await runExperiment({ experiment: verb, run: { ...run, ...resumed, ...prepared }, plan, results }, io)
   const isEmpty = ended.run.interrupted && ended.measured === 0
   return { run: ended.run, text: isEmpty ? null : terminalOf(ended.blocks), folder: results.folder }
 }

@@ -34,9 +34,9 @@ export function keptPlan(plan) {
   )
 }
 
-/** Whether a kept plan lacks something that only its command line held. @param {object} plan */
-export function lacksCredentials(plan) {
-  return JSON.stringify(plan).includes(WITHHELD)
+/** Whether a kept plan lacks something that only its command line held; entries of a mix are read from its file again. @param {{ mix?: object, without?: unknown }} plan */
+export function lacksCredentials({ mix, without, ...plan }) {
+  return JSON.stringify({ ...plan, mix: { ...mix, entries: undefined } }).includes(WITHHELD)
 }
 
 /**

@@ -150,7 +150,7 @@ export function planOf(flags, settings = {}) {
     throw new UsageError('--mix: expected a driver that counts by entry, as its entries have SLOs, got wrk')
   }
   const urls = [url ?? ssh ?? null]
-  const target_connections_max = Number(settings.MAX_CONNECTIONS ?? SETTINGS.MAX_CONNECTIONS.default)
+  const target_connections_max = Number(settings.MAX_CONNECTIONS || SETTINGS.MAX_CONNECTIONS.default)
   const origin = originOf(flags, { drivers: [driver.name], connections: Math.min(...connections), urls })
   return {
     url,
@@ -220,8 +220,8 @@ function refuseMisfits({ name, loop }, flags, connections, duration_s) {
     '--replay: requires --url; the local API does nothing but store users': flags.replay && !flags.url,
     [`--arrivals: expected --driver paced, got ${name}, which sends evenly or as answers come`]:
       flags.arrivals === 'poisson' && name !== 'paced',
-    '--quick: expected a search for the capacity, without --rates and in an open loop':
-      flags.quick && (flags.rates || isClosed),
+    '--quick: expected a search for the capacity, without --rates or --speed and in an open loop':
+      flags.quick && (flags.rates || flags.speed || isClosed),
     '--start: requires --url, at which the service will answer': flags.start && !flags.url,
     '--pid: cannot be combined with --start, whose process is known': flags.pid && flags.start,
     "--pid: requires --url; the local API's own processes are known": flags.pid && !flags.url,

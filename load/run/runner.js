@@ -66,9 +66,7 @@ export async function runExperiment({ experiment, run, plan, results }, io) {
   } catch (error) {
     if (measured.length === 0) results.releaseUnused()
     // Nothing has been written before the first target was open, so there is nothing to report.
-    // A run that cannot be resumed for want of its database stays as it is.
-    const isRefusal =
-      (error instanceof UsageError || (error instanceof DatabaseError && before > 0)) && measured.length === before
+    const isRefusal = error instanceof UsageError && measured.length === before
     const hasBegun = hasTrials ? state.pinning : measured.length > 0
     if (isRefusal || !hasBegun) throw error
     state.interrupted = io.signal.aborted
@@ -111,13 +109,19 @@ async function takeRows(measuring, state, rows) {
 async function runTrials({ experiment, run, plan, results }, state, records, io, lab) {
   const { signal, progress } = io
   const { design, open = openPlanned } = experiment
+  // A run that is over is only analysed again, and remains one of the machine and the versions that measured it.
+  if (run.machine && design(plan, records, []) === null) return
   Object.assign(state, { capacity: null, limit: null, warnings: run.warnings ?? [], not_applied: [] })
   const origin = await lab.openOrigin(plan, io)
-  const site = await lab.openSite(plan, results, { ...io, runId: run.run_id })
+  const site = await lab.openSite(plan, results, { ...io, runId: run.run_id }).catch((error) => {
+    // A run that cannot be resumed for want of its database stays as it is.
+    throw error instanceof DatabaseError && records.length > 0 ? new UsageError(error.message) : error
+  })
   let opened = /** @type {{ cell: any, target: Target, trials: number } | null} */ (null)
   let noisy = 0
   try {
     Object.assign(state, await lab.describeRun(plan, site), { load_hosts: origin.hosts })
+    if (records.length > 0 && run.machine) refuseOtherPlace(run, state)
     for (const text of site.database?.warnings ?? []) progress.note(`warning: ${text}`)
     // A resumed run keeps the warnings found when it began.
     state.warnings = [...new Set([...(run.warnings ?? []), ...state.warnings])]
@@ -134,7 +138,7 @@ async function runTrials({ experiment, run, plan, results }, state, records, io,
         if (!target) continue
         opened = { cell, target, trials: 0 }
         const first = records.find((record) => isSameCell(record.cell, cell))
-        if (first) refuseOtherConditions(run.machine ? run : state, first, state, target)
+        if (first) refuseOthers(first.settings, target.settings)
         if (!state.pinning) {
           state.warnings.push(...(await lab.spoilers(step, plan, { ...site, origin }, target, io)))
           // From here on, there is something to report.
@@ -144,7 +148,15 @@ async function runTrials({ experiment, run, plan, results }, state, records, io,
       }
       const { target } = opened
       const trial = (records.at(-1)?.trial ?? 0) + 1
-      const trialPlan = { trial, mix: plan.mix, timeout_s: plan.timeout_s, ...origin.of(load.driver), ...load }
+      const { resumptions } = state
+      const trialPlan = {
+        trial,
+        resumptions,
+        mix: plan.mix,
+        timeout_s: plan.timeout_s,
+        ...origin.of(load.driver),
+        ...load,
+      }
       progress.trialStarted(trialPlan, step.left_s, cell, step.about)
       const database = target.countsRows ? site.database : null
       const about = { look: site.look, slo: plan.slo, runId: state.run_id, experiment: experiment.name, at, cell }
@@ -197,13 +209,17 @@ export async function openPlanned(cell, place, plan) {
   })
 }
 
-/**
- * Trials under different conditions, such as another machine, cannot be compared.
- * @param {any} before run.json as it was @param {TrialRecord} first of the cell @param {any} now @param {Target} target
- */
-function refuseOtherConditions(before, first, now, target) {
-  const was = { ...machinesOf(before), ...first.settings }
-  const is = { ...machinesOf(now), ...target.settings }
+/** Trials on another machine or database cannot be compared. @param {any} before run.json as it was @param {any} now @throws {OtherConditions} */
+function refuseOtherPlace(before, now) {
+  refuseOthers(machinesOf(before), machinesOf(now))
+  const [was, is] = [before, now].map(({ database }) => database && `${database.kind}, Postgres ${database.version}`)
+  if (!was || was === is) return
+  const how = before.database.kind === 'embedded' ? '--database-url embedded' : '--database-url with its URL'
+  throw new OtherConditions(`expected the database of the run (${was}), got ${is}: give ${how}`)
+}
+
+/** Nor can those under other conditions. @param {Record<string, unknown>} was @param {Record<string, unknown>} is @throws {OtherConditions} */
+function refuseOthers(was, is) {
   const changed = Object.keys({ ...was, ...is }).find(
     (name) => !/PORT$|ROUND_TRIP/.test(name) && was[name] !== is[name],
   )

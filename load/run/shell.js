@@ -123,7 +123,7 @@ function print({ run, text, folder }, json, isResumable, stdout, stderr) {
     stdout.write(`\n${text}\n${folder === null ? '' : `\n${folder}/report.md\n${folder}/report.html\n`}`)
   if (run.interrupted) {
     const rest = isResumable
-      ? `go on with: npm run ${run.verb} -- --resume ${folder}`
+      ? `go on with: npm run ${run.verb} -- --resume ${folder}${run.database?.kind === 'given' ? ' --database-url URL' : ''}`
       : `what it measured is in ${folder}`
     stderr.write(`interrupted; ${spoken(rest)}\n`)
     return EXIT.interrupted

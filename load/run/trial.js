@@ -22,13 +22,19 @@ import { leftOver_s, warmUp } from './warmup.js'
  */
 
 /**
+ * A trial that was cut off has no record, so that a resumed run has another one of its number; what it sends must be new all the same.
+ * More than any run has.
+ */
+const RESUMED_TRIALS = 10_000
+
+/**
  * One trial: empty the table (and fill it, where that is what is tested), warm up, drive, count the stored rows, judge.
  * @param {{ target: Target, database: Database | null, look?: Look, slo: Slo, runId: string, experiment: string, at: At, cell: any }} setup
  *   database: null when the target's rows are not ours to count; look: at the database of such a target
  * @param {TrialPlan} plan @param {AbortSignal} signal @param {(counts: any) => void} onCounts while the load is on
  * @param {(...args: Parameters<typeof startGenerator>) => Promise<Generator>} [start] @returns {Promise<TrialRecord>}
- * @typedef {StepLoad & Pick<Load, 'load_hosts' | 'ssh_config' | 'local_addresses'> & { trial: number, mix: MixPlan, timeout_s: number }} TrialPlan
- *   trial: number within the run, from 1
+ * @typedef {StepLoad & Pick<Load, 'load_hosts' | 'ssh_config' | 'local_addresses'> & { trial: number, resumptions?: number, mix: MixPlan,
+ *   timeout_s: number }} TrialPlan trial: number within the run, from 1; resumptions: of the run
  */
 export async function runTrial(setup, plan, signal, onCounts, start = startGenerator) {
   const { target, database, look = null, slo, runId, experiment, at, cell } = setup
@@ -36,7 +42,7 @@ export async function runTrial(setup, plan, signal, onCounts, start = startGener
   await orAborted(signal, async () => database?.reset())
   await orAborted(signal, async () => target.fill?.())
   const work_ms = plan.times_work ? await orAborted(signal, () => workOn_ms(target)) : null
-  const load = { ...plan, ...addressOf(target) }
+  const load = { ...plan, ...addressOf(target), trial: plan.trial + RESUMED_TRIALS * (plan.resumptions ?? 0) }
   const startLoad = target.startLoad ?? start
   const generator = await startLoad(load, signal, withCore(target, onCounts), { nofile: plan.nofile })
   /** @type {Awaited<ReturnType<typeof startProbes>> | undefined} */
@@ -46,7 +52,7 @@ export async function runTrial(setup, plan, signal, onCounts, start = startGener
   let dosing
   const over = new AbortController()
   try {
-    if (target.disturb) calm = await target.disturb(generator, at, plan, signal)
+    if (target.disturb) calm = await target.disturb(generator, at, load, signal)
     const warmup = await orDied(target, warmUp(generator, plan))
     await setTimeout(leftOver_s(plan, warmup) * 1000, undefined, { signal })
     // A target that has just started opens its connections, each with a process of Postgres, in the warm-up.
@@ -133,7 +139,7 @@ export async function checkpointIn(database, delay_s, signal) {
 }
 
 /** @param {TrialPlan} plan */
-function describeLoad({ mix, trial, ssh_config, load_hosts, slices, times_work, ...load }) {
+function describeLoad({ mix, trial, resumptions, ssh_config, load_hosts, slices, times_work, ...load }) {
   const hosts = load_hosts && { load_hosts: load_hosts.map(({ host }) => host) }
   return { ...load, ...hosts, mix: mix.name, seed: mix.seed }
 }

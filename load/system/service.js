@@ -11,7 +11,7 @@ const POLL_MS = 20
  * @param {string} name for messages @param {string[]} command
  * @param {Omit<Parameters<typeof startChild>[1], 'stdio'> & { logFile: string, isReady: () => Promise<boolean>, stopGrace_ms: number,
  *   start_ms?: number, signal?: AbortSignal }} options logFile: takes its output; isReady: polled; stopGrace_ms: from SIGTERM to SIGKILL;
- *   start_ms: longest wait; signal: ends it
+ *   start_ms: longest wait; signal: ends the wait
  * @throws {ServiceEnded} when it ends before it is ready
  * @throws {Error} when it is not ready in time
  */

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { UsageError } from '../command/errors.js'
-import { familyOf, nameOf } from '../probes/process.js'
+import { familyOf } from '../probes/process.js'
 import { isThisMachine } from '../system/addresses.js'
 import { coresOf } from '../system/machine.js'
 import { startService } from '../system/service.js'
@@ -32,7 +32,8 @@ export async function openStarted({ start, url, metricsUrl, shownUrl, cores, env
   })
   const [, pid = service.pid] = familyOf(service.pid)
   const own = { kind: /** @type {const} */ ('started'), pid, cores: coresOf(pid) }
-  const processes = [{ pid, name: nameOf(pid) ?? 'the service' }]
+  // A shell, if the command is a script.
+  const processes = [{ pid, name: 'the service' }]
   return { ...openUrl(url, { metricsUrl, shownUrl, processes }), ...own, died: service.died, stop: service.stop }
 }
 

@@ -15,9 +15,10 @@ export const setup = {
   async run({ argv }, { progress }) {
     const postgres = await platformPackage()
     const hasGo = spawnSync('go', ['version']).status === 0
-    if (hasGo) spawnSync(process.execPath, [BUILD_VEGETA], { stdio: ['ignore', 'ignore', 'inherit'] })
-    else progress.note('without vegeta, which needs Go 1.22 or newer to be built: all other drivers are there')
-    const run = { verb: 'setup', argv, postgres, vegeta: hasGo, problem: null }
+    const building = hasGo && spawnSync(process.execPath, [BUILD_VEGETA], { stdio: ['ignore', 'ignore', 'inherit'] })
+    const isBuilt = building && building.status === 0
+    if (!isBuilt) progress.note('without vegeta, which needs Go 1.22 or newer to be built: all other drivers are there')
+    const run = { verb: 'setup', argv, postgres, vegeta: isBuilt, problem: null }
     return { run, text: `Postgres is in ${postgres}.`, folder: null }
   },
 }

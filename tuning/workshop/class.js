@@ -34,7 +34,9 @@ function readStudent(folder) {
   return {
     name: path.basename(folder),
     machine: machine ? `${machine.cpu_model}, ${machine.cores} cores` : NONE,
-    capacities: runs.flatMap(({ verb, capacity }) => (verb === 'sweep' && capacity ? [capacity] : [])),
+    capacities: runs.flatMap(({ verb, capacity, problem, answer }) => {
+      return verb === 'sweep' && capacity && !problem && answer !== 'none' ? [capacity] : []
+    }),
     exercises: own ? readProgress(own).exercises : {},
   }
 }

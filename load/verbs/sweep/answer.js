@@ -10,7 +10,7 @@ import { RESOURCES } from '../../verdict/resources.js'
 /**
  * @import { Item } from '../../report/blocks.js'
  * @import { SweepFindings } from './sweep.js'
- * @import { Capacity, Plan, TrialRecord } from '../../report/record.js'
+ * @import { Capacity, Limit, Plan, TrialRecord } from '../../report/record.js'
  */
 
 /** Within this share of the capacity, requests cost about the same at all rates. */
@@ -154,7 +154,7 @@ function limitItems(findings) {
   const wasTested = limitsThroughput(resource) && elasticities.some(({ undosed }) => !undosed)
   return [
     {
-      text: `Limit: ${resource}: ${is}.${kind === 'tie' ? ` It is a tie with ${runner_up}.` : runner_up ? ` Runner-up: ${runner_up}.` : ''}`,
+      text: `Limit: ${resource}: ${is}.${kind === 'tie' ? tieText(limit) : runner_up ? ` Runner-up: ${runner_up}.` : ''}`,
       items: [...evidence, ...runner_up_evidence.map((text) => `runner-up, ${runner_up}: ${text}`)],
     },
     ...(resource === 'none-reached'
@@ -165,6 +165,13 @@ function limitItems(findings) {
         ]),
     unseenText(plan),
   ]
+}
+
+/** @param {Pick<Limit, 'runner_up' | 'confirmed'>} limit of a proof, or named by the trials alone */
+function tieText({ runner_up, confirmed }) {
+  return confirmed
+    ? ` By the proof, ${runner_up} limits the throughput as much.`
+    : ` The trials named ${runner_up} as often.`
 }
 
 /** What the limit is, and what to change. What fails although nothing visible is at its limit is limited by something else. @param {Pick<SweepFindings, 'limit' | 'capacity' | 'plan'>} findings */

@@ -28,18 +28,30 @@ export function nofile({ settings, traffic, probes }) {
   const { dropped_connections = 0, connections_max = Infinity, open_files = 0 } = probes.api
   const max = Number(settings.NOFILE ?? probes.api.open_files_max ?? Infinity)
   const open = `the service's limit of open files is ${count(max)}; ${count(open_files)} were open`
-  const byIt = connections_max < Number(settings.MAX_CONNECTIONS ?? Infinity)
-  if (byIt && dropped_connections > 0) {
+  if (dropped_connections > 0 && isBoundByFiles(settings, connections_max, max)) {
     const closed = `${count(dropped_connections)} connections were closed, since the limit of open files leaves room for ${count(connections_max)}`
     return finding(1 + dropped_connections / traffic.planned, closed, open)
   }
   return open_files > 0 ? finding(Math.min(open_files / max, 1) * 0.99, open) : NOTHING
 }
 
+/** A limit of connections this close to that of open files follows from it: the API keeps the rest for files of its own. */
+const RESERVED_FILES = 200
+
+/**
+ * Whether the limit of connections follows from that of open files, and is not MAX_CONNECTIONS, which may not be known.
+ * @param {Parameters<Detect>[0]['settings']} settings @param {number} connections_max @param {number} files_max
+ */
+function isBoundByFiles({ MAX_CONNECTIONS }, connections_max, files_max) {
+  if (MAX_CONNECTIONS !== undefined) return connections_max < Number(MAX_CONNECTIONS)
+  return files_max - connections_max <= RESERVED_FILES
+}
+
 /** @type {Detect} */
 export function maxConnections({ settings, traffic, probes }) {
-  const { dropped_connections = 0, connections_max = 0 } = probes.api
-  if (dropped_connections === 0 || connections_max < Number(settings.MAX_CONNECTIONS)) return NOTHING
+  const { dropped_connections = 0, connections_max = 0, open_files_max = Infinity } = probes.api
+  const files_max = Number(settings.NOFILE ?? open_files_max)
+  if (dropped_connections === 0 || isBoundByFiles(settings, connections_max, files_max)) return NOTHING
   const closed = `${count(dropped_connections)} connections were closed, since MAX_CONNECTIONS is ${count(connections_max)}`
   return finding(1 + dropped_connections / traffic.planned, closed)
 }
@@ -59,9 +71,12 @@ export function ofQuota(part, name) {
 export function apiGc({ probes }) {
   const { name, gc_ratio, cpu_core_ratio = 0, main_core_ratio = cpu_core_ratio, hashing_mean = 0 } = probes.api
   if (gc_ratio === undefined) return NOTHING
-  // V8 also collects on threads of its own. If nothing is hashed, threads of our API have nothing else to do; those of another service do.
-  const beside = !name && hashing_mean < 1 ? Math.max(0, cpu_core_ratio - main_core_ratio) : 0
-  const spent = `the service spent ${wholePercent(gc_ratio)} of its time in garbage collection, and threads beside JavaScript's used ${wholePercent(beside)} of a core`
+  const collected = `the service spent ${wholePercent(gc_ratio)} of its time in garbage collection`
+  // What the threads of another service do is not known.
+  if (name) return finding(gc_ratio / GC_RATIO, collected)
+  // V8 also collects on threads of its own. If nothing is hashed, threads have nothing else to do.
+  const beside = hashing_mean < 1 ? Math.max(0, cpu_core_ratio - main_core_ratio) : 0
+  const spent = `${collected}, and threads beside JavaScript's used ${wholePercent(beside)} of a core`
   return finding((gc_ratio + beside) / GC_RATIO, spent)
 }
 
@@ -144,7 +159,9 @@ export function poolSize({ settings, probes }) {
 export function poolTimeout({ settings, traffic, probes }) {
   const { problems, pool_used_mean } = probes.api
   const late = problems?.no_database_slot ?? 0
-  const used = `; on the average ${pool_used_mean?.toFixed(1)} of ${settings.POOL_MAX} connections were in use`
-  const got = `${count(late)} requests got no database connection within POOL_CONNECT_TIMEOUT_MS=${settings.POOL_CONNECT_TIMEOUT_MS}`
+  const max = settings.POOL_MAX ?? probes.api.pool_max
+  const used = `; on the average ${pool_used_mean?.toFixed(1)}${max ? ` of ${max}` : ''} connections were in use`
+  const { POOL_CONNECT_TIMEOUT_MS: timeout_ms } = settings
+  const got = `${count(late)} requests got no database connection within POOL_CONNECT_TIMEOUT_MS${timeout_ms ? `=${timeout_ms}` : ''}`
   return ofFailed(late, traffic, `${got}${pool_used_mean === undefined ? '' : used}`)
 }

@@ -83,7 +83,10 @@ t.test('SIGKILL in mid-sweep leaves no process and a readable file, and --resume
   )
 
   const { url } = await newDatabase(t)
-  const env = { DATABASE_URL: url, ...PATIENT }
+  const elsewhere = await runHere(['sweep', '--resume', out], { env: { DATABASE_URL: url, ...PATIENT } })
+  t.equal(elsewhere.code, 2)
+  t.match(elsewhere.stderr, /expected the database of the run \(embedded, Postgres .*\), got given, Postgres /)
+  const env = PATIENT
   const wrong = await runHere(['sweep', '--rates', '1', '--resume', out], { env })
   t.equal(wrong.code, 2)
   t.match(wrong.stderr, /--resume: expected the flags of the run in .* \(--duration 500ms .*\) or none/)

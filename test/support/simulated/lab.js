@@ -108,7 +108,7 @@ export function createLab(serve, options = {}) {
       started++
       const wrong = onTrial(plan, started)
       signal.throwIfAborted()
-      const { mix, trial, ...load } = plan
+      const { mix, trial, resumptions, ...load } = plan
       const step = { experiment, at, cell, load: { ...load, mix } }
       const at_s = (now_ms - START_MS) / 1000
       const started_at = new Date(now_ms).toISOString()

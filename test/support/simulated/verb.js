@@ -69,7 +69,7 @@ export function differs(found, expected) {
 }
 
 /** What a run says, without when and in which folder. @param {any} run */
-export function answerOf({ run_id, argv, started_at, finished_at, ...run }) {
+export function answerOf({ run_id, argv, started_at, finished_at, resumptions, ...run }) {
   return run
 }
 

@@ -25,5 +25,12 @@ t.test('evidence of two commits is not mixed, and names that are no run are refu
     code: 2,
     stderr: /^redline: --out: expected runs of commit .* in .*, got another \(tune\); go on at that commit/,
   })
+  fs.mkdirSync(`${folder}/bench`)
+  fs.writeFileSync(`${folder}/bench/novel.txt`, 'by somebody')
+  t.match(await ran('--out', folder, '--only', 'bench'), {
+    code: 2,
+    stderr: /^redline: --out: expected a new or empty folder, got .*bench, which holds novel\.txt/,
+  })
+  t.ok(fs.existsSync(`${folder}/bench/novel.txt`))
   t.match(await ran('--only', 'tune,nothing'), { code: 2, stderr: /--only: expected some of sweep-batched,/ })
 })

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { awaitsAnswer, enter, leave, lineOf } from '../../../api/pipelining.js'
 import { isOver } from '../../../api/quiet.js'
 
 const TIMEOUTS = { idle_ms: 1000, stuck_ms: 5000 }
@@ -25,3 +26,20 @@ for (const { about, before, now, quiet_ms, isIdle, isDue = false, over = false }
     )
   })
 }
+
+t.test('a connection waits for us alone once its last request has arrived, until all are answered', async (t) => {
+  const socket = {}
+  t.notOk(awaitsAnswer(socket), 'before the first request')
+  const [first, second] = /** @type {any[]} */ ([{ complete: true }, { complete: false }])
+  const line = lineOf(socket)
+  enter(line, first)
+  t.ok(awaitsAnswer(socket))
+  enter(line, second)
+  t.notOk(awaitsAnswer(socket), 'the client is still sending')
+  second.complete = true
+  t.ok(awaitsAnswer(socket))
+  leave(line, second)
+  t.ok(awaitsAnswer(socket), 'the first one still waits')
+  leave(line, first)
+  t.notOk(awaitsAnswer(socket))
+})

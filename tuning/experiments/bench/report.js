@@ -10,6 +10,9 @@ import { SATURATION_CONNECTIONS, TABLES } from './tables.js'
  * @import { BenchFindings, Server } from './bench.js'
  */
 
+/** Tables whose first column is what a closed loop got through. */
+const CLOSED_TABLES = ['closed', 'far', 'direct']
+
 const DIRECT_METHOD =
   'The clients without a service ran on the core of the API. The CPU of pgbench does not include that of opening its connections, which a separate run measured before each trial.'
 
@@ -31,7 +34,7 @@ export function benchReport({ servers: all, repeats, closed_driver }) {
       `${repeats} blocks; in each, one kind of load after the other goes to every server, in a random order.`,
       `Closed loops by ${closed_driver}, open loops by paced, both on the other core.`,
       'Figures are medians over the blocks with [least–most]; ratios are taken within a block.',
-      '≥: the generator was the limit; the server can take more.',
+      '≥: the generator was the limit; the server can take more, so its ratios to others are at least, and those of others to it at most, what is shown.',
       ...(direct.length > 0 ? [DIRECT_METHOD] : []),
     ]),
   ]
@@ -62,7 +65,7 @@ function tableOf(name, servers) {
   const { about, columns } = TABLES[name]
   const rows = servers.map((server) => {
     const cells = columns.map(({ head, text }) => text(server.values[name][head]))
-    if (name === 'closed' && server.is_generator_full) cells[0] = `≥ ${cells[0]}`
+    if (CLOSED_TABLES.includes(name) && server.is_generator_full) cells[0] = `≥ ${cells[0]}`
     return [server.name, ...cells]
   })
   return titled(about, [name === 'direct' ? 'client' : 'server', ...columns.map(({ head }) => head)], rows, { name })
@@ -70,11 +73,13 @@ function tableOf(name, servers) {
 
 /** @param {Server[]} servers */
 function sentence(servers) {
-  const stored = servers.flatMap(({ name, about, kind, values }) => {
+  const stored = servers.flatMap(({ name, about, kind, values, is_generator_full }) => {
     const rate_rps = median(values.closed['inserts/s'])
-    return kind === 'floor' || Number.isNaN(rate_rps) ? [] : [{ name, about, rate_rps }]
+    return kind === 'floor' || Number.isNaN(rate_rps) ? [] : [{ name, about, rate_rps, is_generator_full }]
   })
   const sorted = stored.sort((a, b) => b.rate_rps - a.rate_rps)
-  const [best, next] = sorted.map(({ name, about, rate_rps }) => `${name} (${about}), ${count(Math.round(rate_rps))}/s`)
+  const [best, next] = sorted.map(({ name, about, rate_rps, is_generator_full }) => {
+    return `${name} (${about}), ${is_generator_full ? 'at least ' : ''}${count(Math.round(rate_rps))}/s`
+  })
   return best ? `Most inserts in a closed loop: ${best}${next ? `; then ${next}` : ''}.` : 'Nothing was stored.'
 }

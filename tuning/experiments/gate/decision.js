@@ -94,22 +94,27 @@ function blocksOf(records) {
   return [...groupBy(records, ({ at }) => String(at.block)).values()]
 }
 
-/** Whether both bases did their work in a block in which the head did not. @param {TrialRecord[]} block */
-function breaks(block) {
-  const failing = SIDES.filter((side) => block.some((record) => isValid(record) && isFailing(record, side)))
-  return failing.join() === 'head'
+/** The trials of a block in which the head failed requests; none where a base did so, too. @param {TrialRecord[]} block */
+function brokenIn(block) {
+  const failing = SIDES.map((side) => block.filter((record) => isValid(record) && isFailing(record, side)))
+  const [base, again, head] = failing
+  return base.length + again.length > 0 ? [] : head
 }
 
 /**
- * The verdict of the trials so far, and by what. A head that fails requests where the base does not has regressed, whatever it costs. Pure.
+ * The verdict of the trials so far, and by what. A head that fails requests where the base does not has regressed, however little they
+ * cost. Pure.
  * @param {TrialRecord[]} records @param {number} tolerance_ratio
+ * @returns {{ criterion: Criterion, pairs: Pair[], verdict: Verdict, broken: TrialRecord[] }} broken: trials that decided, since the head
+ *   failed requests in them
  */
 export function decisionOf(records, tolerance_ratio) {
   const criterion = criterionOf(records)
   const pairs = pairsOf(records, criterion)
-  const isBroken = blocksOf(records).filter(breaks).length >= LEAST_BLOCKS
-  const verdict = isBroken ? 'regressed' : verdictOf(pairs, { tolerance_ratio, isBetter: criterion.isBetter })
-  return { criterion, pairs, verdict, isBroken }
+  const verdict = verdictOf(pairs, { tolerance_ratio, isBetter: criterion.isBetter })
+  const broken = blocksOf(records).map(brokenIn)
+  const isBroken = verdict !== 'regressed' && broken.filter(({ length }) => length > 0).length >= LEAST_BLOCKS
+  return { criterion, pairs, verdict: isBroken ? 'regressed' : verdict, broken: isBroken ? broken.flat() : [] }
 }
 
 /**

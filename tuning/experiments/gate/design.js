@@ -56,8 +56,8 @@ export function design(plan, records) {
     const step = together ?? turnStep(plan, records, block)
     if (step) return { ...step, left_s: blocksDuration(plan, block) }
   }
-  const { verdict, isBroken } = decisionOf(records, plan.tolerance_ratio)
-  return verdict === 'regressed' && !isBroken ? profileStep(plan, records) : null
+  const { verdict, broken } = decisionOf(records, plan.tolerance_ratio)
+  return verdict === 'regressed' && broken.length === 0 ? profileStep(plan, records) : null
 }
 
 /** Whether all sides can be loaded at once: a base that runs already is one service, which cannot be loaded as two. @param {GatePlan} plan */

@@ -18,8 +18,7 @@ const EXIT_CODES = { 'same or better': 0, regressed: 1, undecided: 3 }
  * @typedef {ReturnType<typeof findingsOf>} GateFindings
  */
 export function findingsOf(plan, records, run) {
-  const { criterion, pairs, verdict, isBroken } = decisionOf(records, plan.tolerance_ratio)
-  const success_ratios = SIDES.map((side) => successOf(records, side))
+  const { criterion, pairs, verdict, broken } = decisionOf(records, plan.tolerance_ratio)
   const figures = CRITERIA.flatMap((one) => {
     const own = pairsOf(records, one)
     // The same figure is not given twice.
@@ -35,14 +34,15 @@ export function findingsOf(plan, records, run) {
     ...{ capacity: null, limit: null, verdict, exit_code: code, criterion: criterion.name },
     ...{ ...deciding?.estimate, failure: code === 0 ? null : verdict, functions, stages },
   }
-  const isSilent = records.length > 0 && pairs.length === 0 && !isBroken
-  const succeeded = success_ratios.flatMap((ratio, i) => (ratio >= 0 ? `${SIDES[i]} ${percent(ratio)}` : []))
+  const isSilent = records.length > 0 && pairs.length === 0 && broken.length === 0
+  const succeeded = SIDES.map((side) => ({ side, ratio: successOf(records, side) })).filter(({ ratio }) => ratio >= 0)
+  const shares = succeeded.map(({ side, ratio }) => `${percent(ratio)} of those to ${side}`).join(', ')
   const more = pairs.length > 1 ? blocksToDecide(pairs, { ...plan, isBetter: criterion.isBetter }) : null
   return {
     problem: isSilent
-      ? `no block has valid trials of all sides in which their requests succeed (here: ${succeeded.join(', ') || 'none'}); the last trial: ${records.at(-1)?.outcome.because}`
+      ? `no block has valid trials of all sides in which their requests succeed (here: ${shares || 'none did'}); the last trial: ${records.at(-1)?.outcome.because}`
       : null,
-    ...{ kept, plan, verdict, criterion, deciding, figures, functions, stages, more, isBroken, success_ratios, pairs },
+    ...{ kept, plan, verdict, criterion, deciding, figures, functions, stages, more, broken, pairs },
   }
 }
 

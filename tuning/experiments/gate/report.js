@@ -2,7 +2,7 @@ import { answer, heading, method, paragraph, sectionsOf, table } from '../../../
 import { count, decimal, milliseconds, percent } from '../../../load/report/format.js'
 import { markdownOf } from '../../../load/report/markdown.js'
 import { estimateOf } from '../../stats/twice.js'
-import { LEAST_BLOCKS } from './decision.js'
+import { LEAST_BLOCKS, successOf } from './decision.js'
 
 /**
  * @import { Block } from '../../../load/report/blocks.js'
@@ -39,7 +39,7 @@ export function gateReport(findings) {
       `Medians, and the ratio of head to base with a 95 % interval, over the blocks; noise: by how much the base differs from itself in one of twenty blocks. Accepted is ${percentText(1 + plan.tolerance_ratio)} more.`,
     ),
     method([
-      'Each block starts the base twice and the head once, all on one core. For the CPU per request, all are loaded at the same time, at 60 % of the throughput of the base, so that a change of the core costs all of them the same: each second is compared for itself, and the median of the seconds counts. In the first two blocks, they are then loaded in turns: as much as they take, and at half of that for the latency. Services that run already are loaded only in turns, in each block. A fifth of the blocks at either end is left out of the ratio (a trimmed mean), and the verdict is looked for after each block, by intervals of 97.5 % for a loss, and of 99 % for none.',
+      'Each block starts the base twice and the head once, all on one core. For the CPU per request, all are loaded at the same time, at 60 % of the throughput of the base, so that a change of the core costs all of them the same: each second is compared for itself, and the median of the seconds counts. In the first two blocks, and in those in which this gave no figures, they are then loaded in turns: as much as they take, and at half of that for the latency. Services that run already are loaded only in turns, in each block. A fifth of the blocks at either end is left out of the ratio (a trimmed mean), and the verdict is looked for after each block, by intervals of 97.5 % for a loss, and of 99 % for none.',
     ]),
   ]
 }
@@ -58,11 +58,9 @@ function profile(what, column, changed) {
 }
 
 /** @param {GateFindings} findings */
-function sentence({ verdict, deciding, criterion, plan, more, stages, isBroken, success_ratios, pairs }) {
-  if (isBroken) {
-    const [base, , head] = success_ratios.map(percent)
-    return `Regressed: ${head} of the requests to head succeed, and ${base} of those to base.`
-  }
+function sentence({ verdict, deciding, criterion, plan, more, stages, broken, pairs }) {
+  if (broken.length > 0)
+    return `Regressed: only ${percent(successOf(broken, 'head'))} of the requests to head succeeded, in ${broken.length} trials whose block shows no such failures of base.`
   if (!deciding) return 'Undecided: nothing could be compared.'
   const found = `${criterion.name} of head / base: ${ratioText(deciding.estimate)}`
   const accepted = percentText(1 + plan.tolerance_ratio)

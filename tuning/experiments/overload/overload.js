@@ -3,11 +3,12 @@ import { durationFlag, numberFlag, seedFlag } from '../../../load/command/flags.
 import { answer, method, table } from '../../../load/report/blocks.js'
 import { breakdown, count, milliseconds, NONE, offered, wholePercent } from '../../../load/report/format.js'
 import { localPlan } from '../../../load/run/plan.js'
+import { openCell } from '../../knobs/open-cell.js'
 import { nextTrial, peakOf } from '../../stats/matrix.js'
 
 /**
  * @import { Experiment } from '../../../load/run/experiment.js'
- * @import { Plan, Step, TrialRecord } from '../../../load/report/record.js'
+ * @import { Cell, NotAppliedCell, Plan, Step, TrialRecord } from '../../../load/report/record.js'
  * @import { Matrix } from '../../stats/matrix.js'
  */
 
@@ -21,13 +22,14 @@ const PEAK = { ...CLOSED, warmup_s: COLD_WARMUP_S, duration_s: 5 }
 const SHARES = [0.5, 2, 0.5, 3, 0.5]
 const HALF = { warmup_s: 2, duration_s: 5 }
 
-/** How much of the peak is left in an overload, and how soon does the service recover? @type {Experiment<Plan & { open: number }>} */
+/** How much of the peak is left in an overload, and how soon does the service recover? @type {Experiment<OverloadPlan>} */
 export const overload = {
   name: 'overload',
   about: 'what is left of the peak when two and three times as much is offered?',
   flags: {
     duration: durationFlag(`duration of each overload (default ${DEFAULTS.duration / 1000}s)`),
     quick: { value: '', about: 'overloads of 10s: about a minute' },
+    'db-delay': durationFlag('simulated distance to the database: added to each statement (default none)'),
     connections: numberFlag(`connections of the open loop (default ${DEFAULTS.connections})`, 1, 15_000),
     seed: seedFlag(`seed of the users (default ${DEFAULTS.seed})`),
   },
@@ -36,9 +38,11 @@ export const overload = {
   MAX_QUEUE_MS=100 INSERT_MODE=prepared npm run overload -- --duration 10s`,
   plan(flags) {
     const { duration: duration_ms, connections, seed } = { ...DEFAULTS, ...(flags.quick && QUICK), ...flags }
-    return { ...localPlan({ seed, duration_s: duration_ms / 1000, timeout_s: TIMEOUT_S }), open: connections }
+    const far = flags['db-delay'] && { cell: { DB_DELAY_MS: flags['db-delay'] } }
+    return { ...localPlan({ seed, duration_s: duration_ms / 1000, timeout_s: TIMEOUT_S }), open: connections, ...far }
   },
   design,
+  open: (cell, place) => openCell(cell ?? {}, place),
   analyse(_, records) {
     const valid = records.filter(isValid)
     const wanted = SHARES.length + 1
@@ -65,14 +69,18 @@ const METHOD =
 const SPLIT =
   'The time in the service counts from the sending. Before that a request waits in its client for a free connection, which no service can shorten except by answering as fast as is offered.'
 
-/** @param {Plan & { open: number }} plan @param {TrialRecord[]} records @returns {Step | null} */
-export function design({ duration_s, open: connections }, records) {
+/**
+ * @typedef {Plan & { open: number, cell?: Cell }} OverloadPlan open: connections; cell: of all loads; without it, the API as it is
+ * @param {OverloadPlan} plan @param {TrialRecord[]} records @param {NotAppliedCell[]} [notApplied] @returns {Step | null}
+ */
+export function design({ duration_s, open: connections, cell }, records, notApplied = []) {
+  if (notApplied.length > 0) return null
   const peak_rps = peakOf(records)
   if (peak_rps === 0) return null
   /** @type {Matrix} */
   const matrix = {
-    peak: { cell: null, load: PEAK },
-    visits: SHARES.map((share, i) => ({ cell: null, at: { phase: 'load', share, position: i + 1 } })),
+    peak: { cell: cell ?? null, load: PEAK },
+    visits: SHARES.map((share, i) => ({ cell: cell ?? null, at: { phase: 'load', share, position: i + 1 } })),
     loadOf: ({ at: { share } }) => {
       const rate_rps = Math.max(1, Math.round(Number(peak_rps) * share))
       const times = share < 1 ? HALF : { warmup_s: 0.5, duration_s }

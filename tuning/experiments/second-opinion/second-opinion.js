@@ -55,15 +55,15 @@ export const secondOpinion = {
   report: ({ reference, pairs, ratio }) => [
     answer(
       ratio === null
-        ? 'No sweep found a capacity.'
-        : `The sweeps' midpoints are ${ratio.toFixed(2)} times what ${reference} gets through (median of ${pairs.length}).`,
+        ? 'No sweep could be compared.'
+        : `The sweeps' midpoints are ${ratio.toFixed(2)} times what ${reference} gets through (median of ${pairs.filter((one) => one.ratio !== null).length}).`,
     ),
     table(
       ['sweep', 'capacity', 'before', 'after', 'p99', `midpoint / ${reference}`],
       pairs.map(({ block, capacity, loop_rps, loop_p99_ms, ratio }) => [
         String(block),
         capacity ? ratesText(capacity) : NONE,
-        ...loop_rps.map((rps) => `${count(Math.round(rps))}/s`),
+        ...loop_rps.map((rps) => (Number.isNaN(rps) ? NONE : `${count(Math.round(rps))}/s`)),
         milliseconds(loop_p99_ms),
         ratio === null ? NONE : ratio.toFixed(2),
       ]),

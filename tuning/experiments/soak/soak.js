@@ -1,4 +1,4 @@
-import { isValid, nextRung } from '../../../load/capacity/ladder.js'
+import { isValid, MAX_INVALID } from '../../../load/capacity/ladder.js'
 import { durationFlag, numberFlag, seedFlag } from '../../../load/command/flags.js'
 import { answer, drawn } from '../../../load/report/blocks.js'
 import { xyPicture } from '../../../load/report/picture.js'
@@ -61,9 +61,11 @@ export const soak = {
 /** @param {SoakPlan} plan @param {TrialRecord[]} records @returns {Step | null} */
 function design({ duration_s, rates_rps, connections: [connections], samples }, records) {
   const rung = { rate_rps: rates_rps?.[0] ?? 1, connections }
-  if (!nextRung(Array(samples).fill(rung), records)) return null
+  const last = records.slice(-MAX_INVALID)
+  const isHopeless = last.length === MAX_INVALID && !last.some(isValid)
+  if (isHopeless || records.filter(isValid).length >= samples) return null
   const load = { driver: 'paced', loop: /** @type {const} */ ('open'), warmup_s: 0, duration_s, ...rung }
-  return { at: { phase: 'sample' }, cell: null, left_s: (samples - records.length) * duration_s, load }
+  return { at: { phase: 'sample' }, cell: null, left_s: (samples - records.filter(isValid).length) * duration_s, load }
 }
 
 /** @param {SoakPlan} plan @param {TrialRecord[]} records */
@@ -71,7 +73,8 @@ function problemOf({ samples }, records) {
   const failed = records.find(({ outcome }) => outcome.verdict === 'fail')
   if (failed) return `trial ${failed.trial} failed: ${failed.outcome.because}`
   const taken = records.filter(isValid).length
-  return taken < samples ? `${taken} of ${samples} samples were taken` : null
+  if (taken < samples) return `${taken} of ${samples} samples were taken`
+  return records.some(({ probes }) => probes.api.rss_bytes) ? null : 'this system does not tell the memory of a process'
 }
 
 /** The resources that may grow. */
@@ -102,16 +105,20 @@ function growthOf({ value, ...shown }, records) {
   }
   // A resumed run has a new process, whose memory starts low again.
   const own = records.filter(({ target }) => target.pid === records.at(-1)?.target.pid)
-  const values = own.map(value)
-  const per_s = slopeOf(own.map(pointOf))
+  const points = own.map(pointOf).filter(isFinitePoint)
+  const values = points.map(([, y]) => y)
+  const per_s = slopeOf(points)
   return {
     ...shown,
     least: Math.min(...values),
     most: Math.max(...values),
     per_hour: per_s && per_s * 3600,
-    points: records.map(pointOf),
+    points: records.map(pointOf).filter(isFinitePoint),
   }
 }
+
+/** @param {[number, number]} point */
+const isFinitePoint = ([, y]) => Number.isFinite(y)
 
 /** Least squares through the points that follow the start: per unit of x; null: too few. @param {[x: number, y: number][]} points */
 export function slopeOf(points) {
@@ -124,7 +131,8 @@ export function slopeOf(points) {
 }
 
 /** @param {Growth} growth */
-function growthText({ name, unit, least, most, per_hour }) {
+function growthText({ name, unit, least, most, per_hour, points }) {
+  if (points.length === 0) return `${name}: not known on this system.`
   const slope = per_hour === null ? 'too few samples for a slope' : `${per_hour.toFixed(1)}${unit} per hour`
   return `${name}: ${Math.round(least)} to ${Math.round(most)}${unit}, ${slope}.`
 }

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { UsageError } from '../../../load/command/errors.js'
 import { someOf } from '../../../load/command/flags.js'
 import { DRIVERS } from '../../../load/generators/drivers/index.js'
+import { refuseForeign } from '../../../load/run/folder.js'
 import { redlineCommit } from '../../../load/system/machine.js'
 import { nodeOf } from '../../../load/system/node-versions.js'
 import { RUNS } from './runs.js'
@@ -95,11 +96,16 @@ async function measure(node, folder, { name, argv: [verb, ...flags], env, sides 
 
 /** @typedef {'missing' | 'unusable' | 'cut off' | 'finished'} State unusable: it measured nothing, or has no trustworthy answer */
 
-/** @param {string} folder of a run @returns {State} */
+/** @param {string} folder of a run @returns {State} @throws {UsageError} if it is somebody else's: it would be removed */
 function stateOf(folder) {
   const file = path.join(folder, 'run.json')
-  if (!existsSync(file)) return existsSync(folder) ? 'unusable' : 'missing'
-  const { interrupted, finished_at, problem, versions } = JSON.parse(readFileSync(file, 'utf8'))
+  if (!existsSync(file)) {
+    refuseForeign(folder)
+    return existsSync(folder) ? 'unusable' : 'missing'
+  }
+  const { verb, interrupted, finished_at, problem, versions, ...others } = JSON.parse(readFileSync(file, 'utf8'))
+  // A run that has not begun is an empty object.
+  if (!verb && Object.keys(others).length > 0) refuseForeign(folder)
   if (!versions) return 'unusable'
   if (interrupted || !finished_at) return 'cut off'
   return problem ? 'unusable' : 'finished'

@@ -4,22 +4,30 @@
  * @typedef {{ name: string, minutes: number, argv: string[], env?: Record<string, string>, sides?: Record<string, string>, needsVegeta?: boolean }} KeptRun
  * @type {readonly KeptRun[]}
  */
-export const RUNS = Object.freeze([
-  { name: 'sweep-batched', minutes: 7, argv: ['sweep', '--sustained', '60s'] },
-  { name: 'sweep-single', minutes: 6, argv: ['sweep', '--sustained', '60s'], env: { INSERT_MODE: 'single' } },
-  { name: 'tune', minutes: 7, argv: ['tune'] },
-  { name: 'article', minutes: 28, argv: ['tune', '--preset', 'article'], needsVegeta: true },
-  { name: 'bench', minutes: 18, argv: ['bench', '--driver', 'wrk'] },
-  { name: 'overload', minutes: 3, argv: ['overload'] },
-  { name: 'compare', minutes: 10, ...sides('compare') },
-  { name: 'ramp', minutes: 10, ...sides('ramp') },
-  { name: 'ablate', minutes: 11, argv: ['ablate'] },
-  { name: 'pgbouncer', minutes: 11, argv: ['tune', '--preset', 'pgbouncer'] },
-  { name: 'playbook', minutes: 55, argv: ['playbook'], needsVegeta: true },
-  { name: 'balance', minutes: 17, argv: ['balance'] },
-  { name: 'soak', minutes: 31, argv: ['soak'] },
-  { name: 'faults', minutes: 260, argv: ['faults', '--proof', '--blocks', '3'] },
-])
+export const RUNS = Object.freeze(
+  /** @type {KeptRun[]} */ ([
+    { name: 'sweep-batched', minutes: 7, argv: ['sweep', '--sustained', '60s'] },
+    { name: 'sweep-single', minutes: 6, argv: ['sweep', '--sustained', '60s'], env: { INSERT_MODE: 'single' } },
+    { name: 'tune', minutes: 7, argv: ['tune'] },
+    { name: 'article', minutes: 28, argv: ['tune', '--preset', 'article'], needsVegeta: true },
+    { name: 'bench', minutes: 18, argv: ['bench', '--driver', 'wrk'] },
+    { name: 'overload', minutes: 3, argv: ['overload'] },
+    {
+      name: 'overload-far',
+      minutes: 3,
+      argv: ['overload', '--db-delay', '5ms'],
+      env: { BATCH_MAX_ROWS: '20', MAX_QUEUE_MS: '100' },
+    },
+    { name: 'compare', minutes: 10, ...sides('compare') },
+    { name: 'ramp', minutes: 10, ...sides('ramp') },
+    { name: 'ablate', minutes: 11, argv: ['ablate'] },
+    { name: 'pgbouncer', minutes: 20, argv: ['tune', '--preset', 'pgbouncer'] },
+    { name: 'playbook', minutes: 55, argv: ['playbook'], needsVegeta: true },
+    { name: 'balance', minutes: 17, argv: ['balance'] },
+    { name: 'soak', minutes: 31, argv: ['soak'] },
+    { name: 'faults', minutes: 260, argv: ['faults', '--proof', '--blocks', '3'] },
+  ]),
+)
 
 /** The API with a statement per row, against the one with shared statements. @param {string} verb */
 function sides(verb) {

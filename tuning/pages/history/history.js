@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync, readdirSync } from 'node:fs'
 import path from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
 import { UsageError } from '../../../load/command/errors.js'
 import { answer, drawn, paragraph, table } from '../../../load/report/blocks.js'
 import { decimal, NONE, ratesText } from '../../../load/report/format.js'
@@ -17,13 +18,13 @@ import { changePoints } from './change-points.js'
  * @import { Dots } from '../../../load/report/picture.js'
  * @import { Action } from '../../../load/run/experiment.js'
  * @import { Run } from '../../../load/report/record.js'
- * @typedef {{ name: string, run: Run, middle_rps: number, cpu_us: number | null, subject: string }} Past a sweep with an interval;
+ * @typedef {{ name: string, run: Run, middle_rps: number, cpu_us: number | null, subject: Record<string, unknown> }} Past a sweep with an interval;
  *   cpu_us: of a request near it; subject: what it measured
  */
 
 /** `npm run history`: the sweeps in a folder over time. @type {Action} */
 export const history = {
-  about: 'the capacities of kept sweeps over time, and where they changed',
+  about: 'the capacities of kept sweeps like the newest over time, and where they changed',
   operands: 'DIR',
   flags: {
     out: { value: 'DIR', about: 'new or empty folder for a page with a picture (default: only the table)' },
@@ -41,13 +42,12 @@ export const history = {
     const all = pastOf(folder)
     const machines = new Map(all.map(({ run }) => [machineText(run), run]))
     const usual = machineText(all.at(-1)?.run)
-    const subject = all.at(-1)?.subject
-    const alike = all.filter((one) => one.subject === subject)
+    const alike = all.filter((one) => isAlike(one.subject, all[all.length - 1].subject))
     const past = given['across-machines'] ? alike : alike.filter(({ run }) => machineText(run) === usual)
     const changes = changePoints(past.map(({ middle_rps }) => Math.log(middle_rps)))
     const problem = past.length > 0 ? null : `expected sweeps with an interval in ${folder}, got none`
     const left = [
-      [all.length - alike.length, 'of another service, requests, SLO or mode than the newest'],
+      [all.length - alike.length, 'of another service, or with other requests, SLO or settings than the newest'],
       [alike.length - past.length, `of other machines (--across-machines; ${machines.size} in all)`],
     ]
     const notes = left.flatMap(([number, whose]) =>
@@ -83,7 +83,7 @@ function pastOf(folder) {
     if (results.readRun().verb !== sweep.name) return []
     const run = results.readRun(sweep)
     const { low_rps = null, high_rps = null } = run.capacity ?? {}
-    if (run.problem || low_rps === null || high_rps === null) return []
+    if (run.problem || run.answer === 'none' || low_rps === null || high_rps === null) return []
     const records = results.readTrials(sweep)
     const near = costNear({ capacity: run.capacity, records })
     const subject = subjectOf(run, records[0]?.settings)
@@ -92,11 +92,19 @@ function pastOf(folder) {
   return found.sort((a, b) => a.run.started_at.localeCompare(b.run.started_at))
 }
 
-/** Only capacities of the same service, for the same requests and SLO, make a series. @param {Run} run @param {Record<string, unknown>} [settings] */
-function subjectOf({ plan }, settings = {}) {
-  const { name, method, body_base64, entries } = plan.mix
-  const { INSERT_MODE, POOL_MAX } = settings
-  return JSON.stringify([plan.url, plan.ssh?.host, plan.slo, name, method, body_base64, entries, INSERT_MODE, POOL_MAX])
+/** What a sweep measured. @param {Run} run @param {Record<string, unknown>} [settings] read back @returns {Record<string, unknown>} */
+function subjectOf({ plan: { url, ssh, slo, mix } }, settings = {}) {
+  const { name, method, body_base64, entries } = mix
+  const set = Object.entries(settings).filter(([setting]) => !/PORT$|^NODE$|^NOFILE$/.test(setting))
+  return { url, host: ssh?.host, slo, name, method, body_base64, entries, ...Object.fromEntries(set) }
+}
+
+/**
+ * Only capacities of the same service, for the same requests, SLO and settings, make a series. A setting that only one of them has is new.
+ * @param {Record<string, unknown>} one @param {Record<string, unknown>} other
+ */
+function isAlike(one, other) {
+  return Object.keys(one).every((name) => !(name in other) || isDeepStrictEqual(one[name], other[name]))
 }
 
 /** @param {Run} [run] */

@@ -35,8 +35,13 @@ const REPETITION = ['block', 'position']
  */
 export function besideEachOther(sources) {
   const [first, ...others] = sources.map(({ run }) => run)
-  const capacities = first.verb === 'sweep' ? others.map((run) => capacityRatio(first.capacity, run.capacity)) : null
+  const capacities = first.verb === 'sweep' ? others.map((run) => capacityRatio(answerOf(first), answerOf(run))) : null
   return { capacities, figures: figuresOf(sources) }
+}
+
+/** The capacity, if the run may be trusted. @param {Source['run']} run */
+function answerOf({ capacity, problem, answer }) {
+  return problem || answer === 'none' ? null : capacity
 }
 
 /**

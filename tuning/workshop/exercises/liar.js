@@ -71,7 +71,8 @@ export const liar = {
   outcome: (found) => {
     const { traffic, load } = found.trials.again
     const before_rps = goodput(found, 'as told')
-    const isBetter = traffic.goodput_rps >= BETTER * before_rps
+    // The stand-in holds requests back instead of losing them, with any number of connections that is too small.
+    const isBetter = found.facts.vegeta && traffic.goodput_rps >= BETTER * before_rps
     return {
       solved: traffic.success_ratio >= LEAST_SUCCESS && (keptOf(found, 'again') >= KEPT || isBetter),
       because: `${percent(traffic.success_ratio)} succeeded, at ${figure(traffic.goodput_rps)}/s of ${figure(Number(load.rate_rps))}/s (${figure(before_rps)}/s before)`,

@@ -226,6 +226,11 @@ t.test('the doses confirm the limit that the counters named, or correct it', asy
   const { records } = proof({ [SERVICE]: 0, [OTHERS]: 1.1, Postgres: 0.8, 'the generator': 0 })
 
   t.strictSame(proven(limit('postgres-cpu'), records).limit, { ...limit('postgres-cpu'), confirmed: true })
+  t.equal(
+    proven({ ...limit('postgres-cpu'), kind: 'tie' }, records).limit?.kind,
+    'full',
+    'a tie of the counters is decided',
+  )
   const corrected = proven(limit('pool-size'), records)
   t.match(corrected.limit, { resource: 'postgres-cpu', runner_up: 'pool-size', confirmed: true })
   t.strictSame(corrected.limit?.runner_up_evidence, ['counted'])
@@ -247,7 +252,11 @@ t.test('the doses confirm the limit that the counters named, or correct it', asy
   t.equal(tie?.kind, 'tie')
   t.strictSame([tie?.resource, tie?.runner_up].sort(), ['api-cpu', 'postgres-cpu'], 'with each other')
   for (const one of ['api-cpu', 'postgres-cpu']) {
-    t.strictSame(proven(limit(one), two).limit, { ...limit(one), confirmed: true }, 'either of them was named rightly')
+    const { limit: agreed } = proven(limit(one), two)
+    t.match(agreed, { resource: one, kind: 'tie', confirmed: true }, 'either of them was named rightly')
+    t.strictSame(agreed?.evidence, ['counted'])
+    t.not(agreed?.runner_up, one)
+    t.match(String(agreed?.runner_up_evidence), / by 10 % costs \d+ %/)
   }
   const still = proof({ [SERVICE]: 0, [OTHERS]: 0, Postgres: 0, 'the generator': 0 }).records
   t.strictSame(proven(limit('postgres-commit'), still).limit, limit('postgres-commit'))

@@ -131,6 +131,13 @@ t.test('what the command line alone held is missing from a kept plan', async (t)
   const plan = (/** @type {string[]} */ ...argv) => keptPlan(planOf(parseCommand(FLAGS, argv).given))
   t.notOk(lacksCredentials(plan('--header', 'Accept: a/b', '--url', 'http://a.test/')))
   t.ok(lacksCredentials(plan('--header', 'X-Token: a')))
+  const file = path.join(
+    t.testdir({ 'mix.json': '[{"name":"a","method":"GET","path":"/a?limit=20","weight":1}]' }),
+    'mix.json',
+  )
+  const mixed = plan('--url', 'http://a.test/', '--mix', file)
+  t.match(JSON.stringify(mixed), 'limit=(withheld)')
+  t.notOk(lacksCredentials(mixed), 'its file is read again')
   const inline = ['--body', '{"password":"hunter2"}']
   t.ok(lacksCredentials(plan(...inline)))
   const { shown } = parseCommand(FLAGS, inline)

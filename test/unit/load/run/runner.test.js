@@ -61,9 +61,15 @@ for (const [what, error, message] of DEATHS) {
 t.test('a run that is over, and is only analysed again, keeps the time at which it ended', async (t) => {
   const folder = newFolder(t)
   const { run } = await simulate(sweep, [...LADDER, '--out', folder], serve)
-  const again = await simulate(sweep, ['--resume', folder], serve, { lab: { start_ms: Date.parse('2099-01-01') } })
+  const openSite = async () => {
+    throw new Error('nothing is to be opened')
+  }
+  const later = /** @type {any} */ ({ lab: { start_ms: Date.parse('2099-01-01') }, openSite })
+  const again = await simulate(sweep, ['--resume', folder], serve, later)
   t.match(run.finished_at, /^20[0-8]/)
   t.strictSame([again.code, again.run.finished_at], [0, run.finished_at])
+  t.strictSame(again.run.versions, run.versions)
+  t.strictSame(answerOf(again.run), answerOf(run))
 })
 
 t.test('a search starts its target again for the trials that decide, and leaves none of them running', async (t) => {
@@ -108,6 +114,25 @@ t.test('a run whose database cannot be reached is not resumed, and stays as it i
   t.equal(found.code, 2)
   t.match(found.end, /^redline: nobody listens/)
   t.equal(fs.readFileSync(file, 'utf8'), before)
+})
+
+t.test('a run does not go on in another database, nor on another machine', async (t) => {
+  const folder = newFolder(t)
+  const { run } = await simulate(sweep, [...LADDER, '--out', folder], serve, { interruptAfter: 2 })
+  const { machine, versions, database, slo } = run
+  const resumed = async (/** @type {object} */ place) => {
+    const describeRun = async () => ({ machine, versions, database, slo, warnings: [], ...place })
+    return simulate(sweep, ['--resume', folder], serve, /** @type {any} */ ({ describeRun }))
+  }
+  const elsewhere = await resumed({ database: { ...database, kind: 'given', version: '17.2' } })
+  t.equal(elsewhere.code, 2)
+  t.match(
+    elsewhere.end,
+    /expected the database of the run \(embedded, Postgres 18\.0\), got given, Postgres 17\.2: give --database-url embedded$/,
+  )
+  const other = await resumed({ machine: { ...machine, cores: 8 } })
+  t.strictSame([other.code, other.end], [2, 'redline: --resume: expected cores=2, as the run began, got cores=8'])
+  await goesOn(t, folder)
 })
 
 t.test('what fails before the first trial is told in its own words', async (t) => {

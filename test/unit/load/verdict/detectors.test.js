@@ -306,7 +306,18 @@ t.test('open files and connections: closed ones reach the limit, used ones come 
   const near = (1000 / 1024) * 0.99
   check(t, 'nofile', [
     ['fewer connections than MAX_CONNECTIONS', { settings, probes: { api } }, 1.003, [dropped, limit]],
-    ['without MAX_CONNECTIONS', { settings: { NOFILE: '1024' }, probes: { api } }, 1.003, [dropped, limit]],
+    [
+      'without MAX_CONNECTIONS, but for files of its own',
+      { settings: { NOFILE: '1024' }, probes: { api: { ...api, connections_max: 964 } } },
+      1.003,
+      [dropped.replace(' 90', ' 964'), limit],
+    ],
+    [
+      'far fewer than the files, without MAX_CONNECTIONS',
+      { settings: { NOFILE: '1024' }, probes: { api } },
+      near,
+      [limit],
+    ],
     ['none was closed', { settings, probes: { api: { ...api, dropped_connections: 0 } } }, near, [limit]],
     ['as many as MAX_CONNECTIONS', { settings, probes: { api: { ...api, connections_max: 100 } } }, near, [limit]],
     [
@@ -338,6 +349,18 @@ t.test('open files and connections: closed ones reach the limit, used ones come 
       ['3 connections were closed, since MAX_CONNECTIONS is 100'],
     ],
     ['none closed', { settings, probes: { api: { connections_max: 100 } } }, 0, []],
+    [
+      'closed for it, though it is not known',
+      { probes: { api: { ...api, open_files_max: 1024 } } },
+      1.003,
+      ['3 connections were closed, since MAX_CONNECTIONS is 90'],
+    ],
+    [
+      'closed for files of which it keeps some',
+      { probes: { api: { ...api, connections_max: 4, open_files_max: 64 } } },
+      0,
+      [],
+    ],
   ])
   const taken = '80 of 100 connections of Postgres were taken'
   const postgres = { connections: 80, connections_max: 100 }
@@ -480,13 +503,14 @@ t.test('Postgres is at its limit when its cores are full, or its statements comp
 })
 
 t.test('a service is busy with garbage, with passwords, with one long piece of work, or with all of it', async (t) => {
+  const collected = 'the service spent 10 % of its time in garbage collection'
   const spent = (/** @type {number} */ beside) =>
-    `the service spent 10 % of its time in garbage collection, and threads beside JavaScript's used ${beside} % of a core`
+    `${collected}, and threads beside JavaScript's used ${beside} % of a core`
   const collecting = { gc_ratio: 0.1, cpu_core_ratio: 1, main_core_ratio: 0.9 }
   check(t, 'api-gc', [
     ['and the threads of the collector', { probes: { api: collecting } }, 0.8, [spent(10)]],
     ['threads that hash', { probes: { api: { ...collecting, hashing_mean: 1 } } }, 0.4, [spent(0)]],
-    ['threads of another service', { probes: { api: { ...collecting, name: 'java' } } }, 0.4, [spent(0)]],
+    ['threads of another service', { probes: { api: { ...collecting, name: 'java' } } }, 0.4, [collected]],
     ['hardly any that hash', { probes: { api: { ...collecting, hashing_mean: 0.9 } } }, 0.8, [spent(10)]],
     ['unknown threads', { probes: { api: { ...collecting, main_core_ratio: undefined } } }, 0.4, [spent(0)]],
     [
