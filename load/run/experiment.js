@@ -82,7 +82,7 @@ export async function runVerb(verb, command, given_io) {
   const before = resume && resumeRun(verb, resume)
   const kept = before ? resumedPlan(before.run, resume, given, 'seed' in verb.flags, planOf) : planOf(given)
   const plan = livePlan(kept)
-  if (databaseUrl !== undefined && plan.url)
+  if (databaseUrl !== undefined && given.url !== undefined)
     throw new UsageError('--database-url: cannot be combined with --url, whose service has a database of its own')
   const { results, run } = before || beginRun(name, { argv: command.argv, out, plan: keptPlan(kept) })
   for (const text of secretWarnings(kept)) io.progress.note(`warning: ${text}`)

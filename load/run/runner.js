@@ -110,7 +110,10 @@ async function runTrials({ experiment, run, plan, results }, state, records, io,
   const { signal, progress } = io
   const { design, open = openPlanned } = experiment
   // A run that is over is only analysed again, and remains one of the machine and the versions that measured it.
-  if (run.machine && design(plan, records, []) === null) return
+  if (run.machine && design(plan, records, []) === null) {
+    state.warnings = [...new Set(run.warnings ?? [])]
+    return
+  }
   Object.assign(state, { capacity: null, limit: null, warnings: run.warnings ?? [], not_applied: [] })
   const origin = await lab.openOrigin(plan, io)
   const site = await lab.openSite(plan, results, { ...io, runId: run.run_id }).catch((error) => {
@@ -212,10 +215,13 @@ export async function openPlanned(cell, place, plan) {
 /** Trials on another machine or database cannot be compared. @param {any} before run.json as it was @param {any} now @throws {OtherConditions} */
 function refuseOtherPlace(before, now) {
   refuseOthers(machinesOf(before), machinesOf(now))
-  const [was, is] = [before, now].map(({ database }) => database && `${database.kind}, Postgres ${database.version}`)
+  const [was, is] = [before, now].map(
+    ({ database }) => database && `${database.kind}, Postgres ${String(database.version).split('.')[0]}`,
+  )
   if (!was || was === is) return
   const how = before.database.kind === 'embedded' ? '--database-url embedded' : '--database-url with its URL'
-  throw new OtherConditions(`expected the database of the run (${was}), got ${is}: give ${how}`)
+  const advice = before.database.kind === now.database?.kind ? 'begin a new run' : `give ${how}`
+  throw new OtherConditions(`expected the database of the run (${was}), got ${is}: ${advice}`)
 }
 
 /** Nor can those under other conditions. @param {Record<string, unknown>} was @param {Record<string, unknown>} is @throws {OtherConditions} */

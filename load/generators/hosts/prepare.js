@@ -18,22 +18,24 @@ const LOOPBACK = /^(localhost|127\..*|\[::1\])$/
 
 /**
  * Prepares the origin of a run's load.
- * @param {{ driver: string, url?: string | null } & AskedOrigin} plan
+ * @param {{ driver: string, url?: string | null, sides?: Record<string, { url: string | null }> } & AskedOrigin} plan
  * @param {{ signal: AbortSignal, progress: { note: (text: string) => void } }} io @returns {Promise<OpenOrigin>}
  * @throws {UsageError} where it cannot be used
  * @typedef {{ hosts: LoadHost[], of: (driver: string) => Origin }} OpenOrigin hosts: none for this machine
  */
 export async function openOrigin(plan, { signal, progress }) {
-  const { driver, url, load_hosts: hosts, ssh_config = null, local_addresses } = plan
+  const { driver, url, sides = {}, load_hosts: hosts, ssh_config = null, local_addresses } = plan
   for (const host of local_addresses ?? []) {
     await getPort({ host }).catch((error) => {
       throw new UsageError(`--local-addresses: expected addresses of this machine, got ${host} (${error.code})`)
     })
   }
-  const name = hosts && url ? new URL(url).hostname : ''
-  if (LOOPBACK.test(name))
+  const others = hosts?.filter((host) => !LOOPBACK.test(host.replace(/^.*@/, ''))) ?? []
+  const names = [url, ...Object.values(sides).map((side) => side.url)].map((one) => (one ? new URL(one).hostname : ''))
+  const own = names.find((name) => LOOPBACK.test(name))
+  if (own && others.length > 0)
     throw new UsageError(
-      `--load-hosts: expected a URL that reaches the service from ${hosts?.join(' and ')}, got ${name}`,
+      `--load-hosts: expected a URL that reaches the service from ${others.join(' and ')}, got ${own}, which is that host itself`,
     )
   const load_hosts = hosts && (await prepareHosts({ driver, hosts, config: ssh_config, signal, note: progress.note }))
   const origin = { ...(load_hosts && { load_hosts, ssh_config }), ...(local_addresses && { local_addresses }) }

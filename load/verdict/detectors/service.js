@@ -52,7 +52,8 @@ export function maxConnections({ settings, traffic, probes }) {
   const { dropped_connections = 0, connections_max = 0, open_files_max = Infinity } = probes.api
   const files_max = Number(settings.NOFILE ?? open_files_max)
   if (dropped_connections === 0 || isBoundByFiles(settings, connections_max, files_max)) return NOTHING
-  const closed = `${count(dropped_connections)} connections were closed, since MAX_CONNECTIONS is ${count(connections_max)}`
+  const limit = settings.MAX_CONNECTIONS === undefined ? 'the service allows' : 'MAX_CONNECTIONS is'
+  const closed = `${count(dropped_connections)} connections were closed, since ${limit} ${count(connections_max)}`
   return finding(1 + dropped_connections / traffic.planned, closed)
 }
 

@@ -40,7 +40,7 @@ t.test(
       t.notMatch(JSON.stringify(target), new URL(url).password, 'no password is kept')
     }
     const [{ email, password }] = await rows(url, 'SELECT email, password FROM redline_lab.users LIMIT 1', [])
-    t.match(email, /^user-1-\d-\d+@redline\.test$/)
+    t.match(email, /^user-1-\d+-\d+@redline\.test$/)
     t.match(password, /^secret-\d+$/)
     t.match(stdout, /\| copy-bulk \|/)
   },

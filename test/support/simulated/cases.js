@@ -166,6 +166,17 @@ const CASES = [
     },
   },
   {
+    name: 'overload --db-delay: every load meets the distance',
+    verb: overload,
+    argv: ['--duration', '2s', '--db-delay', '5ms'],
+    serve: createService({ capacity_rps: 4000, refusal: 503, noise: 0.02 }),
+    pictures: [],
+    holds: (t, { records }) => {
+      t.equal(records.length, 6)
+      t.ok(records.every(({ cell }) => cell.DB_DELAY_MS === 5))
+    },
+  },
+  {
     name: 'playbook: a claim that holds and one that does not',
     verb: playbook,
     argv: ['--claim', 'batched-takes-more', '--claim', 'prepared-costs-less'],

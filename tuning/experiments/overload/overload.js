@@ -1,20 +1,25 @@
 import { COLD_WARMUP_S, isValid, MAX_INVALID } from '../../../load/capacity/ladder.js'
-import { durationFlag, numberFlag, seedFlag } from '../../../load/command/flags.js'
+import { NotApplied, UsageError } from '../../../load/command/errors.js'
+import { duration, durationFlag, numberFlag, seedFlag } from '../../../load/command/flags.js'
 import { answer, method, table } from '../../../load/report/blocks.js'
 import { breakdown, count, milliseconds, NONE, offered, wholePercent } from '../../../load/report/format.js'
 import { localPlan } from '../../../load/run/plan.js'
+import { openPlanned } from '../../../load/run/runner.js'
 import { openCell } from '../../knobs/open-cell.js'
 import { nextTrial, peakOf } from '../../stats/matrix.js'
 
 /**
  * @import { Experiment } from '../../../load/run/experiment.js'
- * @import { Cell, NotAppliedCell, Plan, Step, TrialRecord } from '../../../load/report/record.js'
+ * @import { Cell, Plan, Step, TrialRecord } from '../../../load/report/record.js'
+ * @import { Place } from '../../../load/run/site.js'
  * @import { Matrix } from '../../stats/matrix.js'
  */
 
 const DEFAULTS = { duration: 60_000, connections: 2000, seed: 1 }
 const QUICK = { duration: 10_000 }
 const TIMEOUT_S = 5
+/** As far as a knob of this name goes (tuning/knobs). */
+const MAX_DELAY_MS = 1000
 
 /** The loads, in this order: a closed loop for the peak, then shares of the peak in an open loop. */
 const CLOSED = { driver: 'autocannon', loop: /** @type {const} */ ('closed'), rate_rps: null, connections: 500 }
@@ -29,7 +34,11 @@ export const overload = {
   flags: {
     duration: durationFlag(`duration of each overload (default ${DEFAULTS.duration / 1000}s)`),
     quick: { value: '', about: 'overloads of 10s: about a minute' },
-    'db-delay': durationFlag('simulated distance to the database: added to each statement (default none)'),
+    'db-delay': {
+      ...durationFlag('simulated distance to the database: added to each statement (default none)'),
+      parse: delay,
+      expected: `a time from 1ms to ${MAX_DELAY_MS}ms`,
+    },
     connections: numberFlag(`connections of the open loop (default ${DEFAULTS.connections})`, 1, 15_000),
     seed: seedFlag(`seed of the users (default ${DEFAULTS.seed})`),
   },
@@ -42,7 +51,7 @@ export const overload = {
     return { ...localPlan({ seed, duration_s: duration_ms / 1000, timeout_s: TIMEOUT_S }), open: connections, ...far }
   },
   design,
-  open: (cell, place) => openCell(cell ?? {}, place),
+  open: (cell, place, plan) => (cell ? openFar(cell, place) : openPlanned(cell, place, plan)),
   analyse(_, records) {
     const valid = records.filter(isValid)
     const wanted = SHARES.length + 1
@@ -64,6 +73,19 @@ export const overload = {
   },
 }
 
+/** Without the distance that was asked for, there is nothing to measure. @param {Cell} cell @param {Place} place @throws {UsageError} */
+async function openFar(cell, place) {
+  return openCell(cell, place).catch((error) => {
+    throw error instanceof NotApplied ? new UsageError(error.message) : error
+  })
+}
+
+/** @param {string} text */
+function delay(text) {
+  const ms = duration(text)
+  return ms !== undefined && Number.isInteger(ms) && ms <= MAX_DELAY_MS ? ms : undefined
+}
+
 const METHOD =
   'Latency counts from the intended send time, so it grows without bound where the service neither serves nor refuses all that is offered. Each half load begins 2 s after the overload before it.'
 const SPLIT =
@@ -71,10 +93,9 @@ const SPLIT =
 
 /**
  * @typedef {Plan & { open: number, cell?: Cell }} OverloadPlan open: connections; cell: of all loads; without it, the API as it is
- * @param {OverloadPlan} plan @param {TrialRecord[]} records @param {NotAppliedCell[]} [notApplied] @returns {Step | null}
+ * @param {OverloadPlan} plan @param {TrialRecord[]} records @returns {Step | null}
  */
-export function design({ duration_s, open: connections, cell }, records, notApplied = []) {
-  if (notApplied.length > 0) return null
+export function design({ duration_s, open: connections, cell }, records) {
   const peak_rps = peakOf(records)
   if (peak_rps === 0) return null
   /** @type {Matrix} */

@@ -128,8 +128,10 @@ t.test('a run does not go on in another database, nor on another machine', async
   t.equal(elsewhere.code, 2)
   t.match(
     elsewhere.end,
-    /expected the database of the run \(embedded, Postgres 18\.0\), got given, Postgres 17\.2: give --database-url embedded$/,
+    /expected the database of the run \(embedded, Postgres 18\), got given, Postgres 17: give --database-url embedded$/,
   )
+  const newer = await resumed({ database: { ...database, version: '19.1' } })
+  t.match(newer.end, /got embedded, Postgres 19: begin a new run$/)
   const other = await resumed({ machine: { ...machine, cores: 8 } })
   t.strictSame([other.code, other.end], [2, 'redline: --resume: expected cores=2, as the run began, got cores=8'])
   await goesOn(t, folder)

@@ -136,6 +136,12 @@ t.test('an interrupted run exits 130 and says how to go on', async (t) => {
   t.equal(code, 130)
   t.equal(stdout, '', 'nothing was measured')
   t.equal(stderr, 'interrupted; go on with: npm run made-up -- --resume results/1\n')
+  const given = await ran(() => ({
+    ...ENDED,
+    run: { ...RUN, interrupted: true, database: { kind: 'given' } },
+    text: null,
+  }))
+  t.match(given.stderr, /--resume results\/1 --database-url URL\n$/)
 })
 
 t.test('whatever fails in an interrupted run is no problem of its own', async (t) => {

@@ -353,7 +353,7 @@ t.test('open files and connections: closed ones reach the limit, used ones come 
       'closed for it, though it is not known',
       { probes: { api: { ...api, open_files_max: 1024 } } },
       1.003,
-      ['3 connections were closed, since MAX_CONNECTIONS is 90'],
+      ['3 connections were closed, since the service allows 90'],
     ],
     [
       'closed for files of which it keeps some',

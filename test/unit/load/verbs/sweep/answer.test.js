@@ -83,3 +83,11 @@ t.test('whether the limit is confirmed, by relaxing or by the proof', async (t) 
     )
   }
 })
+
+t.test('two limits that matter alike are a tie, by the proof or by the trials', async (t) => {
+  const limit = { resource: 'api-cpu', evidence: [], runner_up: 'postgres-cpu', runner_up_evidence: [], kind: 'tie' }
+  const said = (/** @type {boolean | null} */ confirmed) =>
+    textsOf(/** @type {any} */ ({ limit: { ...limit, confirmed } }))
+  t.match(said(true).join(' '), 'By the proof, postgres-cpu limits the throughput as much.')
+  t.match(said(null).join(' '), 'The trials named postgres-cpu as often.')
+})
