@@ -30,7 +30,7 @@ export const SETTINGS = {
   INSERT_MODE: choice(
     ['single', 'prepared', 'pipelined', 'batched'],
     'batched',
-    'single, prepared, pipelined: a statement per row (unnamed; prepared; prepared and sent without waiting); batched: a shared one',
+    'batched: waiting requests share a statement; the others send one for each row: single (not prepared), prepared, pipelined (prepared, and sent without waiting for the one before)',
   ),
   PIPELINE_CONNECTIONS: whole('connections', 10, [1, 1000], 'pipelined: connections that all requests share'),
   BATCH_SLOTS: whole(

@@ -31,7 +31,7 @@ export function pricesBlocks() {
       align: ['l', 'r', 'r', 'r', 'l'],
     }),
     paragraph(
-      `**${decimal(machines, 2)} USD per hour**, or ${decimal(machines * hours, 2)} USD for the ${hours} hours that everything on this page takes. CPU credits add at most ${decimal(credits * hours, 2)} USD, if \`t2.micro\` and \`db.t3.micro\` are busy throughout.`,
+      `**${decimal(machines, 2)} USD per hour**, or ${decimal(machines * hours, 2)} USD for the ${hours} hours that everything on this page takes. Over the same ${hours} hours, CPU credits add up to ${decimal(credits * hours, 2)} USD: that much if \`t2.micro\` and \`db.t3.micro\` are busy throughout.`,
     ),
     paragraph(
       `Prices of ${list.region}, looked up on ${list.looked_up}. *Copies of the list* are public tables that quote AWS's prices. We read no price on AWS's own pages; they show today's prices: ${list.pages.map((/** @type {string} */ url) => `<${url}>`).join(', ')}.`,

@@ -54,11 +54,12 @@ function capacityPicture({ capacity }, all, open, marks) {
   const line = /** @type {[number, number][]} */ ([0, most_rps].map((rate_rps) => [rate_rps, rate_rps]))
   const knee_rps = kneeOf(open)
   const about = capacity ? `The capacity is ${ratesText(capacity)}. ` : ''
-  const kneeText = knee_rps === null ? '' : ' Beyond the knee, their rate stays below 95 % of that.'
+  const kneeText =
+    knee_rps === null ? '' : ' Beyond the knee, the rate of successes stays below 95 % of the offered rate.'
   return xyPicture(
     'capacity',
     'Achieved against offered',
-    `${about}On the diagonal, successes come as fast as requests are offered.${kneeText}`,
+    `${about}On the diagonal, requests succeed at the rate at which they are offered.${kneeText}`,
     {
       x: roomFor('offered per second', [0, most_rps]),
       y: { title: 'successes per second', unit: 'rate' },

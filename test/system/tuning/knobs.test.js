@@ -1,7 +1,8 @@
 import path from 'node:path'
 import t from 'tap'
-import { NotApplied } from '../../../load/command/errors.js'
+import { NotApplied, UsageError } from '../../../load/command/errors.js'
 import { readMetrics } from '../../../load/probes/metrics.js'
+import { overload } from '../../../tuning/experiments/overload/overload.js'
 import { openRow } from '../../../tuning/experiments/tune/article/open.js'
 import { KNOBS } from '../../../tuning/knobs/knobs.js'
 import { loadOf } from '../../../tuning/knobs/means.js'
@@ -108,4 +109,21 @@ t.test("a row of the article's table has its whole pool open before its trial", 
   t.teardown(stop)
   const metrics = await readMetrics(String(metricsUrl), ['redline_pool_total'], 2000)
   t.equal(metrics.sum('redline_pool_total'), 12)
+})
+
+t.test('overload --db-delay is turned as a knob, or refused', async (t) => {
+  const openWith = /** @type {any} */ (overload).open
+  const plan = { url: null }
+  const far = await openWith({ DB_DELAY_MS: 20 }, placeOf(t), plan)
+  const start_ms = performance.now()
+  t.equal((await post(far.url, newUser())).status, 201)
+  t.ok(performance.now() - start_ms >= 20)
+  await far.stop()
+  const near = await openWith(null, placeOf(t), plan)
+  t.notOk('DB_DELAY_MS' in near.settings)
+  await near.stop()
+  // There is no measurement without it.
+  await t.rejects(openWith({ DB_DELAY_MS: 5, NOFILE: 2000000000 }, placeOf(t), plan), new UsageError())
+  const given = (/** @type {string} */ text) => overload.flags['db-delay'].parse?.(text)
+  t.strictSame(['5ms', '1s', '1001ms', '0.5ms', 'far'].map(given), [5, 1000, undefined, undefined, undefined])
 })
