@@ -44,6 +44,28 @@ t.test('a service is started for the run, and ended after it with all that belon
   for (const file of fs.readdirSync(out)) t.notMatch(fs.readFileSync(`${out}/${file}`, 'utf8'), 'hunter2', file)
 })
 
+t.test('Ctrl-C ends the wait for a service that does not answer, and the service', async (t) => {
+  const folder = temporaryFolder(t)
+  const [port] = await freePorts(1)
+  const start = `cd ${folder} && touch begun && exec sleep 300`
+  const lab = startLab([
+    'sweep',
+    '--url',
+    `http://127.0.0.1:${port}/`,
+    '--start',
+    start,
+    ...SHORT,
+    '--out',
+    `${folder}/run`,
+  ])
+  await until('the service', () => fs.existsSync(`${folder}/begun`))
+  const ended_ms = performance.now()
+  lab.child.kill('SIGINT')
+  t.equal((await lab.ended).code, 130)
+  t.ok(performance.now() - ended_ms < 30_000, 'long before it would have been given up')
+  t.strictSame(processesOf(folder), [])
+})
+
 t.test('what was started ends with a lab that is killed', async (t) => {
   const { folder, url, start, pids, out } = await service(t)
   const lab = startLab(['sweep', '--url', url, '--start', start, ...SHORT, '--duration', '60s', '--out', out])

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { workersOf } from '../../../../load/generators/drivers/locust/workers.js'
+import { openOrigin } from '../../../../load/generators/hosts/prepare.js'
 import { main } from '../../../../load/run/shell.js'
 import { explain } from '../../../../load/system/ssh/failures.js'
 import { sshPlanOf } from '../../../../load/system/ssh/plan.js'
@@ -92,4 +93,15 @@ t.test('flags of load hosts that do not go together are refused in one line', as
     t.match(shell.said.stderr, line)
     t.equal(shell.said.stderr.trim().split('\n').length, 1)
   }
+})
+
+t.test('a load host would reach itself by a loopback address', async (t) => {
+  const refused = async (/** @type {object} */ plan) => {
+    const io = { signal: AbortSignal.abort(), progress: { note: () => {} } }
+    return openOrigin(/** @type {any} */ ({ driver: 'vegeta', load_hosts: ['a', 'me@localhost'], ...plan }), io)
+  }
+  const itself = /expected a URL that reaches the service from a, got 127\.0\.0\.1, which is that host itself/
+  await t.rejects(refused({ url: 'http://127.0.0.1:8080/' }), itself)
+  const sides = { a: { url: 'http://10.0.0.5/' }, b: { url: 'http://127.0.0.1:8080/' } }
+  await t.rejects(refused({ url: 'http://10.0.0.5/', sides }), itself)
 })

@@ -137,7 +137,7 @@ t.test('a run does not go on in another database, nor on another machine', async
   await goesOn(t, folder)
 })
 
-t.test('what fails before the first trial is told in its own words', async (t) => {
+t.test('an error before the first trial is reported as it is, not as a missing file', async (t) => {
   const folder = newFolder(t)
   const spoilers = async () => {
     throw new Error('the connection was lost')

@@ -100,3 +100,26 @@ t.test('at least eight, each once, and all but the first say what they need', as
   const teacher = fs.readFileSync('tuning/workshop/TEACHER.md', 'utf8')
   for (const { title } of EXERCISES) t.match(teacher, title)
 })
+
+t.test('the stand-in for vegeta is not solved by a few more connections, which still hold requests back', async (t) => {
+  const { first, solves } = MADE.liar
+  const withRate = (/** @type {any} */ record, /** @type {number} */ goodput_rps) => ({
+    ...record,
+    load: { ...record.load, rate_rps: 1000 },
+    traffic: { ...record.traffic, success_ratio: 1, goodput_rps },
+  })
+  const trials = { 'as told': withRate(first['as told'], 300), again: withRate(solves.again, 600) }
+  const solved = (/** @type {object} */ facts) => {
+    return EXERCISES.find(({ id }) => id === 'liar')?.outcome(/** @type {any} */ ({ facts, trials, answers: {} }))
+      .solved
+  }
+  t.notOk(solved(ONE_CORE))
+  t.ok(solved(LINUX), 'vegeta loses what it does not send')
+})
+
+t.test('where a process has no limit of files, the answer is that of connections', async (t) => {
+  const trials = MADE.files.before
+  const found = /** @type {any} */ ({ facts: ONE_CORE, trials, answers: { turn: 200 } })
+  const [step] = EXERCISES.find(({ id }) => id === 'files')?.again(found) ?? []
+  t.equal(step?.cell?.MAX_CONNECTIONS, 200)
+})

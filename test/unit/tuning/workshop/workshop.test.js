@@ -173,6 +173,11 @@ t.test('a class in one table: capacities, guesses, tries; names from outside ope
     path.join(sweep, 'run.json'),
     JSON.stringify({ verb: 'sweep', plan: {}, machine, capacity: { low_rps: 5000, high_rps: 5500 } }),
   )
+  const interrupted = path.join(folder, 'ada', '20261121T090000Z-sweep')
+  fs.mkdirSync(interrupted)
+  const capacity = { low_rps: 1000, high_rps: 9000 }
+  const cut = { verb: 'sweep', plan: {}, machine, capacity, answer: 'none', interrupted: true }
+  fs.writeFileSync(path.join(interrupted, 'run.json'), JSON.stringify(cut))
   writeProgress(path.join(folder, 'eve | x'), { format: 'redline-workshop-1', exercises: { knee: newState(LINUX) } })
   fs.mkdirSync(path.join(folder, 'nothing'))
   const text = terminalOf(classBlocks(readClass(folder)), 200)

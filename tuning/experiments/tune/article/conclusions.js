@@ -30,8 +30,8 @@ const MEASURES = {
 }
 
 /**
- * Two rows against each other; the first measure decides, the others are evidence beside it. The bounded generator decides: where vegeta
- * with its defaults collapses, its success tells how vegeta does, not what the settings of the service do.
+ * Each compares two rows. The first measure decides; the others are shown as further evidence. The deciding measure is always one of the
+ * bounded generator: where vegeta collapses at its defaults, its success ratio describes vegeta, not the service's settings.
  * @type {{ published: string, by: string, rows: [number, number], claim: Claim, measures: (keyof typeof MEASURES)[] }[]}
  */
 const COMPARISONS = [
