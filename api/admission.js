@@ -33,8 +33,8 @@ const FEW = 10
 
 /**
  * Number of refusals that a service can afford in a window: as many as fit into the last window's idle time plus a small
- * share of the core, at the cost that requests had in that window. A refusal costs about as much as an insert, since both
- * are mostly socket reads and writes. Pure.
+ * share of the core, given the cost per request in that window. A refusal costs about as much as an insert, since both
+ * consist mostly of socket reads and writes. Pure.
  * @param {{ seconds: number, utilization: number, handled: number }} window utilization of the event loop, 1: never idle;
  *   handled: requests served or refused
  */

@@ -12,9 +12,9 @@ const PATIENCE_MS = 1000
 const NEWEST_WEIGHT = 0.25
 
 /**
- * Stages of a statement besides the network, which can work on different statements in parallel: this core before and after, the
+ * Number of stages, besides the network, that can work on different statements in parallel: this core before and after, the
  * database, its disk. In a closed loop of 1,024 connections to a distant database (35 ms, eight interleaved rounds), one statement at
- * a time reached 0.72 of the throughput to a nearby one. Values of 1, 2 and 4 reached 0.94, 0.83 and 0.94, equal within the noise.
+ * a time reached 0.72 of the throughput of a nearby one. Values of 1, 2 and 4 reached 0.94, 0.83 and 0.94, equal within the noise.
  */
 const STATIONS = 4
 
@@ -77,7 +77,7 @@ export function createBatcher({ insertOne, insertMany, roundTrip }, { batchSlots
     statementsOnTheirWay++
     rowsOnTheirWay += rows
     const sentAt_ms = performance.now()
-    // A statement without an answer must not delay the next ones for long: after this it no longer counts as shared.
+    // A statement without an answer must not delay the next ones for long: after this time, it no longer counts as shared.
     const patience = setTimeout(() => {
       rowsOnTheirWay -= rows - 1
       rows = 1

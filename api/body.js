@@ -8,7 +8,7 @@ import { Readable } from 'node:stream'
 /** Smallest buffer worth allocating for a body that arrives in pieces. */
 const MIN_CAPACITY_BYTES = 1024
 
-/** Number of pieces allowed for any body, and body length that allows one more. */
+/** Number of pieces allowed for any body, and number of body bytes that allow one more. */
 const FREE_PIECES = 128
 const BYTES_PER_PIECE = 64
 

@@ -70,7 +70,7 @@ function settingValue(name, { default: byDefault, expected, levels, form, min = 
   // .env files and shells write an empty value for "not set".
   if (raw === undefined || raw === '') return byDefault
   if (levels?.includes(raw) || (form && FORMS[form](raw))) return raw
-  // Only whole numbers have a range that is not empty.
+  // Only whole numbers have a nonempty range.
   if (/^\d{1,15}$/.test(raw) && Number(raw) >= min && Number(raw) <= max) return Number(raw)
   // A URL may contain a password.
   throw wrong(name, expected, form === 'url' ? 'something else' : JSON.stringify(raw))

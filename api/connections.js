@@ -36,12 +36,12 @@ export async function openSession({ databaseUrl }) {
   return /** @type {any} */ (client)
 }
 
-/** Closes the socket if a login fails on our side (no password, say): pg keeps it, and so Postgres a backend for a minute. */
+/** Closes the socket if a login fails on our side (no password, say): pg leaves it open, so Postgres keeps a backend for a minute. */
 class LoginClient extends /** @type {new (...args: any[]) => any} */ (pg.Client) {
   /** @param {(error: Error | null) => void} [callback] pg-pool's */
   connect(callback) {
-    // An 'error' event without a listener ends the process, and a dying server can send one with its greeting, before the
-    // connection has a user. The next statement on it fails anyway.
+    // An 'error' event without a listener crashes the process, and a dying server can cause one with its greeting, before any
+    // code uses the connection. The next statement on it fails anyway.
     this.on('error', () => {})
     guardParser(this.connection)
     const connected = super.connect().catch((/** @type {Error} */ error) => {

@@ -11,7 +11,8 @@ const GRACE_MS = 250
 
 /**
  * Stops accepting connections, lets all requests that have arrived finish, and closes the pool, all within `timeoutMs`.
- * @param {{ server: Server, sockets: Pick<Map<net.Socket, unknown>, 'keys'>, app: App, pool: Pool, timeoutMs: number }} parts sockets: the server's
+ * @param {{ server: Server, sockets: Pick<Map<net.Socket, unknown>, 'keys'>, app: App, pool: Pool, timeoutMs: number }} parts
+ *   sockets: the server's open ones
  * @returns {Promise<{ isComplete: boolean, dropped: number }>} dropped: requests unanswered at the timeout
  */
 export async function drain({ server, sockets, app, pool, timeoutMs }) {
@@ -28,8 +29,8 @@ export async function drain({ server, sockets, app, pool, timeoutMs }) {
 
 /** @param {Server} server @param {Pick<Map<net.Socket, unknown>, 'keys'>} sockets @param {Pool} pool */
 async function finish(server, sockets, pool) {
-  // http.Server's close() would cut idle connections at once, and with them requests on their way. net.Server's only stops
-  // accepting. A busy client's next answer carries `Connection: close`; idle connections are closed after GRACE_MS.
+  // http.Server's close() would drop idle connections at once, and with them requests on their way. net.Server's close() only
+  // stops accepting. A busy client's next answer carries `Connection: close`; idle connections are closed after GRACE_MS.
   const closed = new Promise((resolve) => net.Server.prototype.close.call(server, resolve))
   const closeIdle = () => {
     server.closeIdleConnections()

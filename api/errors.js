@@ -43,7 +43,7 @@ export class ApiError extends Error {
     this.code = code
     this.detail = detail
     this.status = PROBLEMS[code].status
-    // In seconds.
+    // Retry-After is in seconds.
     this.headers = this.status === 503 ? ['Retry-After', '1', ...headers] : headers
   }
 }

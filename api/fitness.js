@@ -2,8 +2,8 @@ import { MAX_FIELD_CHARACTERS } from './users.js'
 
 /**
  * Reads everything that determines whether this database can store users. It reads only the catalogs, so it takes no lock on
- * the table and waits for none. The sequence is the one that `id` defaults to: that of an identity column (deptype i), or
- * that of nextval() in a serial column's default.
+ * the table and waits for none. The sequence is the one that `id` defaults to: the one behind an identity column
+ * (deptype i), or the argument of nextval() in a serial column's default.
  */
 export const FACTS = `
   WITH relation AS (
@@ -57,12 +57,12 @@ export const FACTS = `
  * @typedef {{ type: string, characters: number | null } & Record<ColumnFlag, boolean>} Column characters: maximum length;
  *   null: unlimited; needs_value: the column is NOT NULL and has no default
  * @typedef {{ first: string, final: string, increment: string, last: string | null, column_bits: number, may_use: boolean }} Ids
- *   the sequence, whose integers of up to 64 bits are text; last: issued last; null: none yet, or we may not read it
+ *   the sequence; its integers, of up to 64 bits, are text; last: the id issued last; null: none yet, or we may not read it
  */
 
 /**
- * Minimum number of ids left. An instance that stores 40,000 users/s uses up a million in 25 s, in which a load balancer that
- * polls every 10 s sees the failure twice. For a small sequence, the minimum is a hundredth of its ids.
+ * Minimum number of ids left. An instance that stores 40,000 users/s uses up a million in 25 s, long enough for a load
+ * balancer that polls every 10 s to see the failure twice. For a small sequence, the minimum is a hundredth of its ids.
  */
 const ID_MARGIN = 1_000_000n
 const ID_MARGIN_DIVISOR = 100n
@@ -70,7 +70,7 @@ const ID_MARGIN_DIVISOR = 100n
 /**
  * Decides whether a database can store users.
  * @param {Facts} facts
- * @returns {{ status: string, detail: string } | null} status: fixed text per problem; detail: what was expected; null: it can
+ * @returns {{ status: string, detail: string } | null} status: fixed text per problem; detail: what was expected; null: it can store users
  */
 export function unfitness({ encoding, is_read_only, has_table, columns, ids }) {
   if (is_read_only) {

@@ -3,7 +3,7 @@ import { admit, affordableRefusals, serviceRate } from './admission.js'
 
 /** @import { Limits } from './admission.js' */
 
-/** Long enough to include some answers, short compared with any wait worth limiting. */
+/** Window long enough to include some answers, yet short compared with any wait worth limiting. */
 const WINDOW_MS = 50
 
 /** The first window is longer, since a new service is still connecting and compiling. */
@@ -47,7 +47,7 @@ export function createGate({ waiting, limits }) {
     shed,
     signals: () => ({ ...signals, waiting: waiting() }),
 
-    /** Called when a request arrives; true: it is admitted. */
+    /** Called when a request arrives. Returns true if it is admitted. */
     lets() {
       signals.waiting = waiting()
       if (signals.waiting === 0) alwaysBusy = false

@@ -57,7 +57,7 @@ export function problem(error) {
 
 /**
  * Sends an answer as one write of one string. end(body) would hand the socket two pieces, head with body and then an empty one,
- * which Node joins on a slower path: that costs a tenth of a request that stores nothing.
+ * which Node joins on a slower path: this costs a tenth of a request that stores nothing.
  * (Undocumented: lib/_http_outgoing.js, since 0.x; tested on Node 20 and 26.)
  * @param {ServerResponse & { _send?: (body: string, encoding: BufferEncoding, done: null) => void }} res @param {Answer} answer
  */
@@ -69,7 +69,7 @@ export function send(res, { status, headers, body }) {
   res.end()
 }
 
-/** A raw problem response, for a connection on which Node could not parse a request. @param {ApiError} error */
+/** Builds a raw problem response, for a connection on which Node could not parse a request. @param {ApiError} error */
 export function rawProblem(error) {
   const { status, headers, body } = problem(error)
   headers.push('Content-Length', String(Buffer.byteLength(body)))

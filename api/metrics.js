@@ -98,8 +98,8 @@ function showConfig(registry, { databaseUrl, ...shown }) {
 }
 
 /**
- * Watches what all services of this process share. Figures of the event loop are those of the last full second: an average since
- * start-up would change ever more slowly.
+ * Watches what all services of this process share. Figures of the event loop cover the last full second: an average since
+ * startup would respond ever more slowly.
  */
 function watchProcess() {
   const watched = { utilization: 0, delayP99_s: 0, delayMax_s: 0, gc_s: 0 }

@@ -23,7 +23,7 @@ export function openapi({ bodyLimitBytes }) {
 
 const text = { type: 'string', minLength: 1, maxLength: MAX_FIELD_CHARACTERS, description: 'Without lone surrogates.' }
 
-/** The format implies the maximum; stated as a number, JavaScript's JSON.parse would round it. */
+/** The format implies the maximum; if we stated it as a number, JavaScript's JSON.parse would round it. */
 const idDescription = 'Parsers that read numbers as doubles are exact up to 2^53; Location is always exact.'
 const idSchema = { type: 'integer', format: 'int64', minimum: 1, description: idDescription }
 

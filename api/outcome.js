@@ -3,11 +3,11 @@
 /**
  * Determines what a failed statement means for its requests. Interprets SQLSTATEs (Postgres manual, appendix A). Pure.
  *
- * - `user_exists`: a unique index has one of the row's values already. Nothing is stored; other rows may be accepted.
+ * - `user_exists`: a unique index already contains one of the row's values. Nothing is stored; other rows may be accepted.
  * - `row_refused`: one row's values are the cause. Nothing is stored; other rows may be accepted.
  * - `database_refused`: no row can be stored: a table, a privilege or an id is missing. Permanent until somebody acts.
  * - `database_unavailable`: nothing is stored, and the same statement may succeed later.
- * - `outcome_unknown`: the statement may have been committed, or may still be.
+ * - `outcome_unknown`: the statement may have been committed, or may yet be committed.
  *
  * An ErrorResponse to a statement means that its transaction was aborted: Postgres reports no ERROR once a commit has
  * begun. (A backend terminated while it waits for a synchronous standby, after its local commit, sends a warning and
@@ -60,7 +60,7 @@ const ABOUT_A_ROW = /^(22(?!00H)|23|44|P0|54000)/
 const PASSING = /^(40|53|55P03|57|58|25006|26000|42P05|XX)/
 
 const UNIQUE_VIOLATION = '23505'
-/** As Postgres names it. */
+/** Default name of a primary key's constraint. */
 const PRIMARY_KEY = /_pkey$/
 
 /** The session is closed (connection exception, server shutdown), or lacks a statement that pg prepared on it (26000). */

@@ -1,6 +1,6 @@
 /** @import { Client, Result, Statement } from './connections.js' */
 
-/** Delay before another connection is tried after one has failed, while others still serve. */
+/** Delay before retrying a failed connection while others still serve. */
 const RETRY_MS = 1000
 
 /** Share of the lifetime over which connections opened together are retired, one after another. */
@@ -46,7 +46,7 @@ export function createPipeline({ width, silence_ms, lifetime_ms, onSilence, conn
   function createLine(client) {
     const watchdog = setTimeout(() => {
       if (line.inFlight === 0 && !line.isRetired) return
-      // pg offers no other way to end a connection whose server is silent.
+      // pg offers no other way to close a connection whose server is silent.
       void (/** @type {any} */ (client).connection.stream.destroy())
       onSilence()
     }, silence_ms).unref()

@@ -22,21 +22,21 @@ const LINE = Symbol('line')
  * The requests of one connection, which may be pipelined; Node sends their responses in the same order.
  * @param {any} socket
  * @returns {Line}
- * @typedef {{ received: number, answered: number, newest?: IncomingMessage, onAllAnswered?: () => void }} Line newest: the
- *   latest request, until it is answered
+ * @typedef {{ received: number, answered: number, newest?: IncomingMessage, isEnding?: boolean, onAllAnswered?: () => void }} Line
+ *   newest: the latest request, until it is answered; isEnding: its answer, the last one, is on its way or waits for earlier ones
  */
 export function lineOf(socket) {
   socket[LINE] ??= { received: 0, answered: 0, newest: undefined, onAllAnswered: undefined }
   return socket[LINE]
 }
 
-/** Whether every request on a connection has its answer; false before the first one. @param {any} socket */
+/** Returns whether every request on a connection is answered; false before the first one. @param {any} socket */
 export function isIdle(socket) {
   const line = socket[LINE]
   return line !== undefined && line.answered === line.received
 }
 
-/** Whether a connection waits for us alone: requests are unanswered, and all have arrived. @param {any} socket */
+/** Returns whether a connection waits for us alone: all its requests have arrived, and some are unanswered. @param {any} socket */
 export function awaitsAnswer(socket) {
   const line = socket[LINE]
   return line !== undefined && line.answered < line.received && (line.newest?.complete ?? true)
@@ -48,13 +48,13 @@ export function enter(line, req) {
   line.received++
 }
 
-/** @param {Line} line @param {IncomingMessage} req answered, or never to be answered */
+/** @param {Line} line @param {IncomingMessage} req one that is answered, or never will be */
 export function leave(line, req) {
   if (line.newest === req) line.newest = undefined
   if (++line.answered === line.received) line.onAllAnswered?.()
 }
 
-/** For `clientError`: no request, or too late. @param {Error & { code?: string }} error @param {Duplex} socket @param {(problem: ApiError) => void} onAnswer */
+/** Handles `clientError`: bad or late input. @param {Error & { code?: string }} error @param {Duplex} socket @param {(problem: ApiError) => void} onAnswer */
 export function refuseBytes({ code = '' }, socket, onAnswer) {
   // After ECONNRESET and the like, the client is gone.
   if (!socket.writable || !/^(HPE_|ERR_HTTP_)/.test(code)) socket.destroy()
@@ -62,7 +62,7 @@ export function refuseBytes({ code = '' }, socket, onAnswer) {
 }
 
 /**
- * Sends a final answer on a connection, after those to earlier requests, and closes it.
+ * Sends a final answer on a connection, after the answers to earlier requests, and closes it.
  * @param {ProblemCode} code @param {Duplex} socket
  * @param {(problem: ApiError) => void} onAnswer called if the answer is sent here rather than by a request's handler
  */

@@ -25,7 +25,7 @@ const NOTHING = { name: 'nothing', text: 'SELECT' }
 const REPLACE_INTERVAL_MS = 1000
 
 /**
- * A pool whose errors are ApiErrors. It logs once when the database goes away and once when it is back, not per request.
+ * A pool whose errors are ApiErrors. It logs once when the database goes away and once when it comes back, not per request.
  * @param {Config} config
  * @param {{ log: Logger, observe?: (seconds: number) => void, stream?: () => Duplex }} options observe: receives each statement's
  *   duration; stream: creates the transport in place of a socket
@@ -141,20 +141,20 @@ export function createPool(config, { log, observe = () => {}, stream }) {
      * Runs one statement on a pool connection. Once it resolves, the statement is committed.
      * @param {Statement} statement @returns {Promise<Result>}
      * @throws {ApiError} row_refused, no_database_slot, database_unavailable, database_refused: nothing was stored;
-     *   outcome_unknown: it may have been
+     *   outcome_unknown: the rows may have been stored
      */
     query,
 
-    /** `query` for a statement that stores nothing, so its outcome is never unknown. @param {Statement} statement @returns {Promise<Result>} */
+    /** Runs a statement that stores nothing, so its outcome is never unknown. @param {Statement} statement @returns {Promise<Result>} */
     read: (statement) =>
       query(statement).catch((error) => {
         throw error instanceof ApiError && error.code === 'outcome_unknown' ? lost(error.cause) : error
       }),
 
-    /** `query` on a shared connection: sent without waiting for the statements ahead; commits alone. */
+    /** Runs a statement on a shared connection: it is sent without waiting for those ahead, and it commits alone. */
     pipe: pipeline.query,
 
-    /** Measures a round trip with an empty statement, in ms. @throws as pg or `query` if it fails */
+    /** Measures a round trip with an empty statement, in ms. @throws the error of pg or of `query` */
     async roundTrip() {
       const client = await connect(pool)
       let isBroken = true

@@ -29,7 +29,7 @@ const NO_ANSWER = /timeout/
 const READY = { status: 'ready' }
 
 /**
- * Determines whether this instance should get requests. It checks the database over its own session, so that it never waits
+ * Determines whether this instance should receive requests. It checks the database over its own session, so that it never waits
  * behind a request. An instance that is merely busy is ready: removing it would only make the others busier.
  * @param {Config} config @param {{ pool: Pool, log: Logger, isDraining: () => boolean }} parts
  */
@@ -50,7 +50,7 @@ export function createReadiness(config, { pool, log, isDraining }) {
     const verdict = await ask().catch(afterError)
     checked_ms = performance.now()
     checking = null
-    // A session ends with its lifetime, but never during a check.
+    // A session is closed at the end of its lifetime, but never during a check.
     if (kept && maxLifetime_ms > 0) expiry = setTimeout(close, kept.opened_ms + maxLifetime_ms - checked_ms).unref()
     return verdict
   }

@@ -17,7 +17,7 @@ export function createRoundTrip(measure) {
   let [before_ms, now_ms] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY]
 
   return {
-    /** Minimum over the last 10 to 20 s with statements; Infinity: none is known. */
+    /** Minimum over the last 10 to 20 s with statements; Infinity if unknown. */
     shortest_ms: () => Math.min(before_ms, now_ms),
 
     /** Called after each statement, so that an idle service sends no measurements. */

@@ -15,7 +15,7 @@ const CREATED = '{"message":"User created"}'
 /**
  * Routes every path and method to its handler.
  * @param {{ users: Users, gate: Gate, bodyLimitBytes: number }} parts
- * @returns {Handler} whose promise rejects with ApiError or ClientGone
+ * @returns {Handler} throws, or rejects with, an ApiError or ClientGone
  * @typedef {(req: IncomingMessage) => Promise<Answer>} Handler
  * @typedef {Record<string, Handler>} Methods
  */

@@ -93,7 +93,7 @@ function createApiServer(app, config) {
   server.maxConnections = Math.max(1, Math.min(config.maxConnections, openFiles() - otherFiles))
   const { sockets, add } = createQuietWatch({
     idle_ms: config.keepAliveTimeoutMs,
-    // More than a client needs to send a request, or to read its answer.
+    // Longer than a client needs to send a request, or to read its answer.
     stuck_ms: config.requestTimeoutMs + config.poolConnectTimeoutMs + config.statementTimeoutMs,
   })
   server.on('connection', add)

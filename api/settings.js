@@ -5,10 +5,10 @@
  * @property {string | number | undefined} default
  * @property {string} expected describes a valid value, with range and unit: completes "expected …"
  * @property {string} about one line for .env.example
- * @property {number} [min] of an integer
+ * @property {number} [min] minimum of an integer
  * @property {number} [max]
  * @property {readonly string[]} [levels] allowed values of a choice
- * @property {'url' | 'host'} [form] of any other text
+ * @property {'url' | 'host'} [form] format of any other text
  */
 export const SETTINGS = {
   DATABASE_URL: {

@@ -1,8 +1,8 @@
-/** npm passes a Ctrl-C on to us, which the terminal has sent us, too; both arrive within milliseconds. */
+/** Maximum interval between two copies of a Ctrl-C: the terminal sends us one, and npm forwards another within milliseconds. */
 const SAME_SIGNAL_MS = 100
 
 /**
- * Whether a later signal is one that has been handled already.
+ * Returns whether a later signal repeats one that was already handled.
  * @param {{ signal: string, at_ms: number }} first @param {string} signal @param {number} now_ms
  */
 export function isSameSignal(first, signal, now_ms) {

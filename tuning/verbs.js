@@ -15,7 +15,7 @@ import { soak } from './experiments/soak/soak.js'
 import { tune } from './experiments/tune/tune.js'
 import { workshop } from './workshop/workshop.js'
 
-/** Everything here that measures. */
+/** All the verbs here that measure. */
 export const VERBS = {
   ablate,
   balance,

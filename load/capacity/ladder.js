@@ -3,8 +3,8 @@
 /** Number of invalid trials after which a rung or rate is abandoned. */
 export const MAX_INVALID = 3
 /**
- * Warm-up of a service that has just started. Under full load, V8 optimizes for about five seconds: in the first one, a request to the
- * API costs about twice the CPU of the sixth, in the third still a quarter more.
+ * Warm-up of a service that has just started. Under full load, V8 optimizes for about five seconds: in the first second, a request to
+ * the API costs about twice as much CPU as in the sixth; in the third, it still costs a quarter more.
  */
 export const COLD_WARMUP_S = 6
 
@@ -17,7 +17,7 @@ const MAX_TRIES = 2
  */
 
 /**
- * The next rung to measure; null: done. A rung listed twice is measured twice. Pure.
+ * The next rung to measure; null when done. A rung listed twice is measured twice. Pure.
  * @template {Rung} R
  * @param {R[]} rungs wanted @param {TrialOfRung[]} trials so far
  */
@@ -30,8 +30,8 @@ export function nextRung(rungs, trials) {
 const VOTES = 3
 
 /**
- * A rung to repeat because it failed below one that passed, or passed above one that failed. Null: none, or enough trials already.
- * Pure.
+ * A rung to repeat because it failed below one that passed, or passed above one that failed. Returns null if there is none, or if it
+ * has enough trials. Pure.
  * @template {Rung} R
  * @param {R[]} rungs of an open loop @param {TrialOfRung[]} trials
  */
@@ -81,9 +81,9 @@ export function isValid({ outcome }) {
 }
 
 /**
- * Whether a place in a design needs no further trial: one counts, or too many do not. Pure.
+ * Whether a place in a design needs no further trial: either one counts, or too many do not. Pure.
  * @template {{ outcome: { verdict: string } }} T
- * @param {T[]} trials of that place only @param {(trial: T) => boolean} [counts]
+ * @param {T[]} trials at that place only @param {(trial: T) => boolean} [counts]
  * @param {number} [tries] number of trials after which to give up
  */
 export function isSettled(trials, counts = isValid, tries = MAX_TRIES) {
@@ -91,7 +91,7 @@ export function isSettled(trials, counts = isValid, tries = MAX_TRIES) {
 }
 
 /**
- * Bounds the capacity from an open-loop ladder: the lowest rate that failed, and the highest below it that passed; null: there is
+ * Bounds the capacity from an open-loop ladder: the lowest rate that failed, and the highest below it that passed; null if there is
  * none. A pass above a failed rate counts as luck.
  * @param {TrialOfRung[]} trials
  */

@@ -18,15 +18,15 @@ export const MIN_REQUESTS = 3 * 459
  * @property {number} rate_rps
  * @property {'pass' | 'fail' | 'open' | 'unknown'} verdict open: as many passes as fails; unknown: no valid trial, or abandoned
  * @property {boolean} decided whether no further trial is needed
- * @property {boolean} exhausted whether too many trials of the usual length were invalid to try again
+ * @property {boolean} exhausted whether too many trials of the usual length were invalid to justify another
  * @property {boolean} givenUp whether the rate was abandoned because too many trials were invalid
  * @property {number} votes number of valid trials of the usual length
- * @property {number} score median of the votes' scores; its sign matches the majority
- * @property {number | null} kept_rps rate that the target kept up with, from valid trials with a growing backlog; null: none
+ * @property {number} score median of the scores behind the verdict; its sign matches, unless lasting() overruled passes
+ * @property {number | null} kept_rps rate that the target kept up with, from valid trials with a growing backlog; null without any
  * @property {boolean} confirmed whether a long trial passed, or the usual trials are as long anyway
  */
 export function levelsOf(trials, plan) {
-  // Trials at another speed of the core are as if they had not been made: they neither judge a rate nor use it up.
+  // Ignores trials at an unusual speed of the core: they neither judge a rate nor count towards abandoning it.
   const judging = lasting(trials, plan).filter(({ other_speed }) => !other_speed)
   const rates = [...new Set(judging.map(({ rate_rps }) => rate_rps))].sort((a, b) => a - b)
   return rates.map((rate_rps) => {
@@ -51,8 +51,8 @@ export function levelsOf(trials, plan) {
 }
 
 /**
- * The trials, of which a short one that passed counts as failed where sustained trials show that the rate does not last: two of them
- * failed at that rate, or kept up only with a lower one (their median). A rate is not out if one passed at it, or at a higher one.
+ * The trials, with short passes turned into fails at rates that do not last. If two sustained trials fail at a rate, that rate and all
+ * above are ruled out, or all from the median rate that the target kept up with. A sustained pass keeps its rate and all below.
  * @param {SearchTrial[]} trials @param {SearchPlan} plan
  */
 export function lasting(trials, plan) {

@@ -20,7 +20,7 @@ const OTHER_FAILURE = 1
 /** A target that achieves less than this share of the offered rate did not keep up. */
 export const KEPT_UP_RATIO = 0.95
 
-/** A bound on p999 takes this many times the requests of one on p99. */
+/** Factor by which a bound on p999 needs more requests than a bound on p99. */
 const P999_TIMES = 10
 
 /** @param {Plan} plan @param {TrialRecord[]} records */
@@ -40,12 +40,12 @@ export function searchPlan(plan, records) {
   }
 }
 
-/** What differs from the usual by more than this share of it is taken to differ. */
+/** Deviation from the usual value, as a share of it, beyond which a time or a cost counts as different. */
 const OTHER_SPEED = 0.1
 
 /**
- * The time of the fixed piece of work before the trials of a search, and the trials at another speed of the core than most. Null: it was
- * not timed.
+ * Times of the fixed piece of work before the trials of a search, and the trials in which the core ran at an unusual speed. Returns
+ * null if nothing was timed.
  * @param {TrialRecord[]} records
  */
 export function speedOf(records) {
@@ -53,9 +53,9 @@ export function speedOf(records) {
 }
 
 /**
- * The same of any trials. The work alone tells too little: between it and a trial lie seconds, and on a core that shares its hardware with
- * another guest, the speed may change several times in one. So a trial has another speed if its requests cost the service accordingly
- * more, or less, CPU time than those of most trials; where that is not known, if the work did.
+ * Like speedOf(), for any trials. The work alone tells too little: seconds pass between it and a trial, and on a core that shares its
+ * hardware with another guest, the speed may change several times a second. So the speed counts as unusual only if the work and the
+ * trial's requests took more CPU time than usual, or both took less. If the cost of requests is unknown, the work decides.
  * @template {{ work_ms?: number | null }} T
  * @param {T[]} trials @param {(trial: T) => number | null | undefined} costOf CPU time of a request
  */
@@ -78,8 +78,8 @@ export function speedIn(trials, costOf) {
 }
 
 /**
- * The time that most others are near to; of several, the one nearest to the median. The median itself may lie between two speeds that a
- * core changes between, and near to none.
+ * The time with the most other times near it and, among equals, the one nearest to the median. The median itself may be far from
+ * the others, if it lies between two speeds of the core.
  * @param {number[]} times_ms in order
  */
 function usualOf(times_ms) {
@@ -93,7 +93,7 @@ function isOther(value, usual) {
   return Math.abs(value / usual - 1) > OTHER_SPEED
 }
 
-/** Trials at another speed of the core than most say nothing about the capacity at that speed. @param {TrialRecord[]} records @param {Plan} plan */
+/** The trials as the search sees them: those at an unusual speed of the core say nothing about the usual capacity. @param {TrialRecord[]} records @param {Plan} plan */
 export function trialsOf(records, { slo, nth_slo = 0 }) {
   const others = speedOf(records)?.others ?? []
   return of(records, 'search').map((record) => {
@@ -106,7 +106,7 @@ export function trialsOf(records, { slo, nth_slo = 0 }) {
   })
 }
 
-/** What a trial says of the capacity. @param {SearchTrial['verdict']} verdict @param {boolean} isAtOtherSpeed */
+/** Makes a trial at another speed of the core invalid. @param {SearchTrial['verdict']} verdict @param {boolean} isAtOtherSpeed */
 export function outcomeOf(verdict, isAtOtherSpeed) {
   return isAtOtherSpeed
     ? { verdict: /** @type {const} */ ('invalid'), other_speed: /** @type {const} */ (true) }
@@ -114,7 +114,7 @@ export function outcomeOf(verdict, isAtOtherSpeed) {
 }
 
 /**
- * How far a trial was from its SLO: ln(latency / bound) of the worst latency, between -3 and 3, positive when over.
+ * Distance of a trial from its SLO: ln(latency / bound) of the worst latency, between -3 and 3, positive if the SLO was missed.
  * @param {Pick<TrialRecord, 'traffic' | 'load'>} record @param {Slo} slo
  */
 export function scoreOf({ traffic, load }, slo) {
@@ -126,7 +126,7 @@ export function scoreOf({ traffic, load }, slo) {
   return keptUp ? score : Math.max(score, OTHER_FAILURE)
 }
 
-/** Goodput of the best trial that looked for the plateau, in requests/s; 0: none. @param {TrialRecord[]} records */
+/** Goodput of the best trial that looked for the plateau, in requests/s; 0 without any. @param {TrialRecord[]} records */
 export function plateauOf(records) {
   const own = of(records, 'plateau').filter(isValid)
   return Math.max(0, ...own.map(({ traffic }) => traffic.goodput_rps))

@@ -12,7 +12,7 @@ const FAIR_SHARE = 0.25
 /**
  * Picks a rate inside a bracket: next to the estimated capacity, on the side that holds more of the bracket. Two such rates
  * leave a bracket of the width wanted, centred on the estimate, where both edges are easy to decide. A rate at the estimate
- * itself would be a coin toss. Null: the bracket is narrow enough, or contains no further rate.
+ * itself would be a coin toss. Returns null if the bracket is narrow enough, or contains no further rate.
  * @param {Level[]} levels @param {Level} low passes @param {Level} top fails, or was abandoned
  * @param {number} width wanted, in ln(rate)
  */
@@ -40,7 +40,7 @@ export function roundRate(rate_rps) {
   return Math.max(1, Math.round(Number(rate_rps.toPrecision(DIGITS))))
 }
 
-/** ln(rate) at which the isotonic fit of the scores crosses 0 (as in aiperf's smooth_isotonic); null: nowhere. @param {Level[]} levels rising */
+/** ln(rate) at which the isotonic fit of the scores crosses 0 (as in aiperf's smooth_isotonic); null if it does not. @param {Level[]} levels rising */
 function crossingOf(levels) {
   const fit = isotonicFit(levels.map(({ score, votes }) => ({ value: score, weight: votes })))
   const above = fit.findIndex((value) => value >= 0)

@@ -3,7 +3,7 @@ import { judge } from '../verdict/judge.js'
 /** @import { Capacity, Plan, SloCapacity, TrialRecord } from '../report/record.js' */
 
 /**
- * A run as each of its SLOs sees it, the first as recorded: the same trials, judged again. Pure.
+ * A run as each of its SLOs sees it: as recorded for the first, with the same trials judged again for the others. Pure.
  * @param {Plan} plan @param {TrialRecord[]} records @returns {{ plan: Plan, records: TrialRecord[] }[]}
  */
 export function bySlo(plan, records) {
@@ -17,9 +17,9 @@ export function bySlo(plan, records) {
 }
 
 /**
- * The capacity by each SLO where there are several, as a part of an answer. Pure.
- * @param {Plan} plan @param {TrialRecord[]} records @param {Found} first by the first SLO
- * @param {(plan: Plan, records: TrialRecord[]) => Found} capacityOf by the plan's SLO, which has judged the records
+ * The capacity by each SLO, as part of an answer; empty if there is only one SLO. Pure.
+ * @param {Plan} plan @param {TrialRecord[]} records @param {Found} first capacity by the first SLO
+ * @param {(plan: Plan, records: TrialRecord[]) => Found} capacityOf finds the capacity by the plan's SLO, which has judged the records
  * @typedef {{ capacity: Capacity | null, problem: string | null }} Found
  * @returns {{ capacities?: SloCapacity[] }}
  */

@@ -2,12 +2,12 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline/promises'
 
 /**
- * @typedef {(question: string) => Promise<boolean | null>} Ask null: nobody is there to answer
+ * @typedef {(question: string) => Promise<boolean | null>} Ask null: no terminal, so nobody can answer
  * @typedef {NodeJS.ReadableStream & { isTTY?: boolean }} Input
  */
 
 /**
- * Asks questions at the terminal, to be answered with yes or no. Anything else is a no.
+ * Asks yes-or-no questions at the terminal. Anything but yes means no.
  * @param {Input} input @param {{ write: (text: string) => unknown, isTTY?: boolean }} output @param {AbortSignal} signal ends the wait
  * @returns {Ask}
  */

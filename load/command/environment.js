@@ -7,8 +7,8 @@ import { SETTINGS } from '../../api/settings.js'
 const OF_NODE = ['NODE_ENV', 'UV_THREADPOOL_SIZE']
 
 /**
- * Variables that decide how a client connects: those of libpq (Postgres manual, "Environment Variables") and of pg itself.
- * PGPASSFILE is not among them, since it does not select a database.
+ * Variables of libpq (Postgres manual, "Environment Variables") and of pg itself that determine how a client connects.
+ * PGPASSFILE is excluded, since it does not select a database.
  */
 const OF_PG = new Set(
   `PGHOST PGHOSTADDR PGPORT PGDATABASE PGUSER PGPASSWORD PGREQUIREAUTH PGCHANNELBINDING PGSERVICE PGSERVICEFILE PGOPTIONS
@@ -21,14 +21,14 @@ const OF_PG = new Set(
 
 /**
  * Reads the environment and `.env`, once. The API reads its settings from the same two places itself; only the database is
- * resolved here. The PG* variables complete the one URL that everybody uses (sql/address.js), and are removed from this process,
- * so that none of its connections can differ.
+ * resolved here. The PG* variables complete the one URL that all connections use (sql/address.js). They are removed from this
+ * process, so that no connection can differ.
  * @param {NodeJS.ProcessEnv} [env] @param {string} [dotenvFile] @returns {Environment}
  * @typedef {{ database: GivenDatabase, pg: GivenDatabase['pg'], forApi: NodeJS.ProcessEnv, settings: NodeJS.ProcessEnv }} Environment
- *   pg: variables of the environment alone; settings: as the API will find them
+ *   pg: variables from the environment alone; settings: as the API will read them
  * @typedef {{ url: string | undefined, isNamed: boolean, pg: Record<string, string | undefined> }} GivenDatabase
- *   url: undefined: the embedded Postgres; isNamed: for this run; a URL in `.env` is for the API, and the lab must not empty its
- *   tables; pg: variables, for what the URL leaves out
+ *   url: undefined: the embedded Postgres; isNamed: for this run; a URL in `.env` belongs to the API, whose tables the lab must
+ *   not empty; pg: variables that complete the URL
  */
 export function readEnvironment(env = process.env, dotenvFile = '.env') {
   const file = existsSync(dotenvFile) ? parse(readFileSync(dotenvFile)) : {}
@@ -40,20 +40,20 @@ export function readEnvironment(env = process.env, dotenvFile = '.env') {
   return { database: { url, isNamed, pg: isNamed ? pg : { ...pgVariablesOf(file), ...pg } }, pg, forApi: env, settings }
 }
 
-/** Replaces the database by that of the command line, if any. @param {Environment} environment @param {string} [asked] URL, or "embedded" */
+/** Replaces the database with the command line's, if any. @param {Environment} environment @param {string} [asked] URL, or "embedded" */
 export function withDatabase(environment, asked) {
   if (asked === undefined) return environment
   const url = asked === 'embedded' ? undefined : asked
   return { ...environment, database: { url, isNamed: true, pg: environment.pg } }
 }
 
-/** NODE_TLS_REJECT_UNAUTHORIZED goes with them, since it decides whether TLS verifies the server. @param {NodeJS.ProcessEnv} env */
+/** Includes NODE_TLS_REJECT_UNAUTHORIZED, which decides whether TLS verifies the server. @param {NodeJS.ProcessEnv} env */
 function pgVariablesOf(env) {
   const isOurs = (/** @type {string} */ name) => OF_PG.has(name) || name === 'NODE_TLS_REJECT_UNAUTHORIZED'
   return Object.fromEntries(Object.entries(env).filter(([name]) => isOurs(name)))
 }
 
-/** The settings that are passed to the API on another host. Nothing else leaves this machine. @param {NodeJS.ProcessEnv} settings */
+/** Selects the settings for an API on another host. Nothing else leaves this machine. @param {NodeJS.ProcessEnv} settings */
 export function settingsOf(settings) {
   const known = new Set([...Object.keys(SETTINGS), ...OF_NODE].filter((name) => name !== 'DATABASE_URL'))
   return Object.fromEntries(Object.entries(settings).filter(([name, value]) => known.has(name) && value !== undefined))
@@ -61,10 +61,10 @@ export function settingsOf(settings) {
 
 /** @type {Map<string, string>} */
 const taken = new Map()
-/** Child processes could not run without these. */
+/** Variables without which child processes could not run. */
 const NEEDED = ['PATH', 'HOME', 'TMPDIR']
 
-/** Takes a variable that holds a secret out of our environment, so that no child process inherits it. @param {string} name */
+/** Moves a secret variable out of our environment, so that no child process inherits it. @param {string} name */
 export function takeVariable(name) {
   const value = taken.get(name) ?? process.env[name]
   if (value === undefined) return undefined
@@ -73,12 +73,12 @@ export function takeVariable(name) {
   return value
 }
 
-/** The variables that any program needs, and none that would change the API. @param {NodeJS.ProcessEnv} [env] */
+/** Returns the variables that any program needs, and none that would change the API. @param {NodeJS.ProcessEnv} [env] */
 export function bareEnvironment({ PATH, HOME, TMPDIR } = process.env) {
   return { PATH, HOME, TMPDIR }
 }
 
-/** Our address that an ssh connection came to (ssh(1)), which load can reach too; null: none, or one of a single link. @param {NodeJS.ProcessEnv} [env] */
+/** Returns the address at which ssh reached us (ssh(1)); load can reach it too. null: none, or link-local. @param {NodeJS.ProcessEnv} [env] */
 export function sshAddress(env = process.env) {
   const address = env.SSH_CONNECTION?.split(' ')[2] ?? ''
   return isIP(address) && !address.includes('%') ? address : null

@@ -20,7 +20,7 @@ export class RemoteError extends Error {}
 
 /** A server ended on its own. */
 export class ServiceEnded extends Error {
-  /** @param {string} name @param {number | null} code @param {string | null} signal @param {string} words its last ones */
+  /** @param {string} name @param {number | null} code @param {string | null} signal @param {string} words its last output */
   constructor(name, code, signal, words) {
     super(`${name} ended by itself (${signal ?? `code ${code}`}); its last words: ${words}`)
     this.service = name
@@ -30,12 +30,12 @@ export class ServiceEnded extends Error {
   }
 }
 
-/** An error as plain data, for another process. @param {any} error */
+/** Converts an error to plain data, for another process. @param {any} error */
 export function plainError({ constructor: { name }, message, service, code, signal, words }) {
   return { name, message, service, code, signal, words }
 }
 
-/** The error that plainError() took apart. @param {any} plain @returns {Error} */
+/** Restores the error that plainError() converted. @param {any} plain @returns {Error} */
 export function revivedError({ name, message, service, code, signal, words }) {
   if (name === 'UsageError') return new UsageError(message)
   if (name === 'NotApplied') return new NotApplied(message)

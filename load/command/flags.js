@@ -14,7 +14,7 @@ const MS_PER_UNIT = /** @type {Record<string, number>} */ ({ ms: 1, s: 1000, m: 
  */
 
 /**
- * The values of the flags that were given, the operands, and the command line without secrets.
+ * Returns the values of the given flags, the operands, and the command line without secrets.
  * @param {Record<string, Flag>} flags @param {string[]} argv without program and verb @param {boolean} [allowPositionals]
  * @throws {UsageError}
  */
@@ -41,7 +41,7 @@ function parsedStrictly(flags, argv, allowPositionals) {
   try {
     return parseArgs({ args: argv, options, allowPositionals, tokens: true })
   } catch (error) {
-    // It is not repeated, since it may be part of a secret without quotes.
+    // Do not echo the argument: it may be part of an unquoted secret.
     if (/** @type {NodeJS.ErrnoException} */ (error).code === 'ERR_PARSE_ARGS_UNEXPECTED_POSITIONAL') {
       throw new UsageError('expected only flags, got a positional argument: quote values that contain spaces')
     }
@@ -51,7 +51,7 @@ function parsedStrictly(flags, argv, allowPositionals) {
 }
 
 /**
- * What is wrong with the first flag that cannot be understood. No value is repeated, since it may be a secret.
+ * Describes the error of the first invalid flag. Echoes no value, since it may be a secret.
  * @param {Record<string, Flag>} flags @param {Token[]} given
  * @typedef {{ name: string, rawName: string, value?: string, inlineValue?: boolean }} Token
  */
@@ -70,7 +70,7 @@ function misuse(flags, given) {
   return `--${name}: expected ${flags[name]?.value}, got nothing or another flag (a value that begins with - is written --${name}=-…)`
 }
 
-/** The flag or verb that was probably meant; undefined: none is similar. @param {string} unknown @param {string[]} names */
+/** Returns the flag or verb that was probably meant; undefined: none is similar. @param {string} unknown @param {string[]} names */
 export function likelyName(unknown, names) {
   const mostEdits = Math.max(1, Math.floor(unknown.length / 3))
   const similar = names.map((name) => ({ name, edits: editsBetween(unknown, name) })).sort((a, b) => a.edits - b.edits)
@@ -78,7 +78,7 @@ export function likelyName(unknown, names) {
   return unknown.length < 3 ? undefined : names.find((name) => name.includes(unknown))
 }
 
-/** Letters to insert, delete, replace or swap with their neighbour (optimal string alignment). @param {string} a @param {string} b */
+/** Counts letters to insert, delete, replace or swap with a neighbour (optimal string alignment). @param {string} a @param {string} b */
 function editsBetween(a, b) {
   const edits = Array.from({ length: a.length + 1 }, (_, i) => [i, ...Array(b.length).fill(0)])
   edits[0] = Array.from({ length: b.length + 1 }, (_, j) => j)
@@ -115,14 +115,14 @@ export const durationFlag = (about) => {
   return { value: 'TIME', about, parse: duration, expected: 'a time such as 500ms, 10s or 2m' }
 }
 
-/** `500ms`, `10s`, `2m` -> milliseconds. @param {string} text */
+/** Converts `500ms`, `10s` or `2m` to milliseconds. @param {string} text */
 export function duration(text) {
   const match = /^(\d+(?:\.\d+)?)(ms|s|m)$/.exec(text)
   const ms = match ? Number(match[1]) * MS_PER_UNIT[match[2]] : 0
   return ms > 0 && ms <= 24 * 3_600_000 ? ms : undefined
 }
 
-/** A percentage above 0 as a ratio: `99.9` -> 0.999. @param {string} text */
+/** Converts a percentage above 0 to a ratio: `99.9` -> 0.999. @param {string} text */
 export function ratioOfPercent(text) {
   const percent = /^\d{1,3}(\.\d{1,6})?$/.test(text) ? Number(text) : Number.NaN
   // 99.9 / 100 is a little more than 0.999, which 999 of 1000 would miss.
@@ -152,7 +152,7 @@ export function wholeNumber(min, max) {
   }
 }
 
-/** A flag's `parse` and `expected` for names with commas between them, each taken once. @param {readonly string[]} names */
+/** A flag's `parse` and `expected` for comma-separated names; duplicates are dropped. @param {readonly string[]} names */
 export function someOf(names) {
   return {
     parse: (/** @type {string} */ text) => {
@@ -171,13 +171,13 @@ export function oneOf(values) {
   }
 }
 
-/** `Name: value` -> [name, value], as HTTP has them. @param {string} text @returns {[string, string] | undefined} */
+/** Parses an HTTP header: `Name: value` -> [name, value]. @param {string} text @returns {[string, string] | undefined} */
 export function header(text) {
   const match = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([\t\x20-\x7e\x80-\xff]*)$/.exec(text)
   return match ? [match[1], match[2].trim()] : undefined
 }
 
-/** @param {string} title one line and an empty one @param {Record<string, Flag>} flags @param {string} examples */
+/** @param {string} title text above the flags @param {Record<string, Flag>} flags @param {string} examples */
 export function helpText(title, flags, examples) {
   const rows = Object.entries(flags).map(([name, { value, about }]) => {
     return `  ${`--${name}${value ? ` ${value}` : ''}`.padEnd(22)} ${about}`

@@ -5,16 +5,16 @@ import { UsageError } from './errors.js'
 
 /** @import { Flag } from './flags.js' */
 
-/** Refers to a secret that is stored elsewhere: `Bearer {{env API_TOKEN}}`, `{{file token.txt}}`. A run keeps only the reference. */
+/** Reference to a secret that is stored elsewhere: `Bearer {{env API_TOKEN}}`, `{{file token.txt}}`. A run keeps only the reference. */
 const REFERENCE = /\{\{\s*(env|file)\s+([^{}]+)\}\}/g
 const MAX_BYTES = 64 * 1024
-/** For help texts. */
+/** Describes references in help texts. */
 export const REFERENCES = '{{env NAME}} or {{file PATH}}'
 
 /**
- * A text with its references replaced by the secrets.
+ * Replaces the references in a text with the secrets.
  * @param {string} flag for messages, without dashes @param {string} text
- * @param {(secret: string, at: number) => string} [put] the secret as it is put there; at: position in the text
+ * @param {(secret: string, at: number) => string} [put] transforms a secret before its insertion; at: position in the text
  * @throws {UsageError} if the variable or the file is missing, or holds more than one line; if there is another `{{`
  */
 export function resolveText(flag, text, put = (secret) => secret) {
@@ -30,7 +30,7 @@ export function resolveText(flag, text, put = (secret) => secret) {
 }
 
 /**
- * The same for a URL: secrets in its query are escaped; a secret in place of the address is already a URL.
+ * Replaces the references in a URL: escapes secrets in its query; a secret in place of the address is already a URL.
  * @param {string} flag @param {string} text @throws {UsageError}
  */
 export function resolveUrl(flag, text) {
@@ -59,7 +59,7 @@ export function urlFlag(name, about) {
   }
 }
 
-/** Warns of each secret file in a text that users other than its owner may read. @param {string} text */
+/** Warns about each secret file in a text that users other than its owner may read. @param {string} text */
 export function exposedFiles(text) {
   return [...text.matchAll(REFERENCE)].flatMap(([, kind, name]) => {
     const mode = kind === 'file' ? statSync(name.trim()).mode & 0o777 : 0

@@ -1,14 +1,14 @@
 import { fileURLToPath } from 'node:url'
 
-/** Whether we are a package that somebody installed, and not a checkout with its own scripts. */
+/** Whether this code runs from an installed package, not from a checkout with its own scripts. */
 const IS_INSTALLED = fileURLToPath(import.meta.url).includes('/node_modules/')
 
-/** Scripts that have another name than their verb. @type {Record<string, string>} */
+/** Scripts whose name differs from their verb. @type {Record<string, string>} */
 const VERB_OF = { 'bench:generators': 'generators' }
 
 /**
- * A text with the commands that its reader can type: `npm run sweep -- --quick` in a checkout, `redline sweep --quick` where the package
- * is installed.
+ * Rewrites the commands in a text to what its reader can type: `npm run sweep -- --quick` in a checkout, `redline sweep --quick`
+ * with an installed package.
  * @param {string} text @param {boolean} [isInstalled]
  */
 export function spoken(text, isInstalled = IS_INSTALLED) {

@@ -3,10 +3,10 @@ import { UsageError } from '../command/errors.js'
 /** @import { Replay, Skipped } from '../report/record.js' */
 
 /**
- * The requests of an access log that can be replayed, in the order of their times.
+ * The requests of an access log that can be replayed, in chronological order.
  * @typedef {{ requests: string[], order: Uint32Array, times_s: Float64Array, span_s: number, summary: Omit<Replay, 'file'> }} Recording
- *   requests: each different one once, such as GET /x; order: for each arrival, the request's index; times_s: since the first arrival, rising;
- *   span_s: after which the log repeats
+ *   requests: each distinct one once, such as GET /x; order: the request's index for each arrival; times_s: since the first
+ *   arrival, ascending; span_s: period after which the log repeats
  */
 
 const MAX_LINES = 1_000_000
@@ -19,23 +19,23 @@ const REQUEST = /^([A-Z]+) (\S+) HTTP\/\d(?:\.\d)?$/
 const CLF_TIME = /^(\d\d)\/([A-Z][a-z]{2})\/(\d{4}):(\d\d:\d\d:\d\d) ([+-]\d{4})$/
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
 const ISO = /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?(Z|[+-]\d\d:?\d\d)?$/
-/** The first that a line has counts. nginx's uri lacks the query, which its request_uri has. */
+/** Fields of a JSON line, by preference. nginx's uri lacks the query, which its request_uri contains. */
 const TIME_FIELDS = ['time', 'timestamp', 'ts', '@timestamp', 'msec']
 const METHOD_FIELDS = ['method', 'request_method']
 const TARGET_FIELDS = ['request_uri', 'url', 'uri', 'path']
-/** Seconds since 1970 are below this until 5138, milliseconds above it since 1973. */
+/** Threshold: seconds since 1970 stay below it until 5138; milliseconds have exceeded it since 1973. */
 const LEAST_MS = 1e11
 const MAX_MS = 1e14
-/** Without a body, and without consequences for the service. */
+/** Methods without a body and without side effects on the service. */
 const REPLAYED = ['GET', 'HEAD']
-/** An origin-form target. A backslash is how servers escape what they cannot log as it is. */
+/** Matches an origin-form target. It excludes the backslash, with which servers escape what they cannot log verbatim. */
 const PATH = /^\/[\x21-\x5b\x5d-\x7e]*$/
 const FORMATS =
   'an access log in combined or common format, or JSON lines with a time, a method and a path (see load/README.md)'
 
 /**
- * Reads an access log; the first line tells its format. Pure.
- * @param {Buffer} bytes @returns {Recording} @throws {UsageError} with nothing of its content
+ * Reads an access log; the first line determines its format. Pure.
+ * @param {Buffer} bytes @returns {Recording} @throws {UsageError} without any of its content
  */
 export function parseLog(bytes) {
   if (bytes[0] === 0x1f && bytes[1] === 0x8b) {
@@ -83,7 +83,7 @@ function* linesOf(bytes) {
   for (let from = 0; from < bytes.length; ) {
     const found = bytes.indexOf(LF, from)
     const to = found === -1 ? bytes.length : found
-    // The longest line need not be decoded to be known as too long.
+    // Decodes only enough of a line to detect that it is too long.
     yield bytes
       .toString('latin1', from, Math.min(to, from + MAX_LINE_BYTES + 2))
       .replace(/^\xef\xbb\xbf/, '')
@@ -121,7 +121,7 @@ function lineOf(time_s, request) {
   return time_s === null || !method ? null : { time_s, method, target }
 }
 
-/** @param {unknown} value as common format writes it, as ISO 8601 (without a zone: UTC), or seconds or ms since 1970 @returns {number | null} s */
+/** @param {unknown} value in common format, ISO 8601 (UTC without a zone), or seconds or ms since 1970 @returns {number | null} s */
 function timeOf(value) {
   const text = String(value)
   const [, day, name, year, ...rest] = CLF_TIME.exec(text) ?? []
@@ -137,7 +137,7 @@ function timeOf(value) {
   return number < LEAST_MS ? number : number / 1000
 }
 
-/** Without the origin of an absolute URL, and without a fragment. @param {string} target */
+/** Removes the origin of an absolute URL, and any fragment. @param {string} target */
 function pathOf(target) {
   const own = target.replace(/^https?:\/\/[^/?#]*/i, '')
   return (own === target || own.startsWith('/') ? own : `/${own}`).replace(/#.*$/, '')
@@ -161,12 +161,12 @@ function recordingOf(requests, { at_s, request }, skipped) {
   return { requests, order: Uint32Array.from(inOrder, (i) => request[i]), times_s, span_s, summary }
 }
 
-/** To the microsecond, as precise as seconds since 1970 are. @param {number} time_s */
+/** Rounds to the microsecond, the precision of seconds since 1970 in a double. @param {number} time_s */
 function rounded(time_s) {
   return Math.round(time_s * 1e6) / 1e6
 }
 
-/** Spreads the arrivals of a second evenly in it where the log has whole seconds. @param {Float64Array} times_s rising @returns {number} most in a second */
+/** Spaces each second's arrivals evenly if times are whole. @param {Float64Array} times_s ascending @returns {number} most per second */
 function spread(times_s) {
   const isWhole = times_s.every(Number.isInteger)
   let most = 0

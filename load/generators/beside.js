@@ -5,17 +5,17 @@ import { startGenerator } from './drive.js'
  * @import { Load } from './drivers/index.js'
  */
 
-/** Whoever started it ends it sooner. */
+/** Upper bound: the caller stops the load sooner. */
 const LONGEST_S = 24 * 3600
 
 /**
- * Starts a load that goes on beside a trial's own until the returned function is called, which waits for the last response.
- * @param {Load & { rate_rps: number }} load of an open loop @param {AbortSignal} signal @returns {Promise<() => Promise<Beside>>}
+ * Starts a background load next to a trial's own. The returned function stops it and waits for the last response.
+ * @param {Load & { rate_rps: number }} load an open loop @param {AbortSignal} signal @returns {Promise<() => Promise<Beside>>}
  */
 export async function startBeside(load, signal) {
   const generator = await startGenerator(load, signal, () => {})
   const running = generator.run(LONGEST_S)
-  // Its end is awaited later; until then a rejection must not count as unhandled.
+  // The result is awaited later; until then, a rejection must not count as unhandled.
   running.catch(() => {})
   return async () => {
     try {

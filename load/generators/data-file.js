@@ -10,8 +10,8 @@ const MAX_BYTES = 16 << 20
 const MAX_ROWS = 100_000
 
 /**
- * The columns of a CSV or NDJSON file that the entries of a mix name.
- * @param {Entry[]} entries @param {string | null} file @returns {Record<string, string[]>} of equal length, at least 1
+ * Reads the columns of a CSV or NDJSON file that the entries of a mix refer to.
+ * @param {Entry[]} entries @param {string | null} file @returns {Record<string, string[]>} columns of equal length, at least 1
  * @throws {UsageError}
  */
 export function columnsFor(entries, file) {
@@ -51,10 +51,10 @@ function fromCsv(text) {
   const { data, errors } = /** @type {Papa.ParseResult<Record<string, string>>} */ (
     Papa.parse(text, { header: true, skipEmptyLines: true })
   )
-  // A file with a single column has no delimiter to be found.
+  // A file with a single column contains no delimiter to detect.
   const problem = errors.find(({ type }) => type !== 'Delimiter')
   if (!problem) return data
-  // In its other messages, the header counts as a row.
+  // Papa's other errors count the header as a row.
   const row = (problem.row ?? 0) + (problem.type === 'FieldMismatch' ? 1 : 0)
   throw new UsageError(`--data: expected CSV with a header, got in row ${row}: ${problem.message}`)
 }

@@ -7,7 +7,7 @@ import { DRIVERS } from './drivers/index.js'
 
 /**
  * Generator process: opens a driver for a load, runs its phases on command and reports over IPC. It is separate from the lab
- * so that sampling and rendering never delay a send. It ends when the lab disconnects or exits.
+ * so that sampling and rendering never delay a send. It exits when the lab disconnects or exits.
  */
 
 /** Time after a stop for a driver to finish opening; shorter than STOP_GRACE_MS in drive.js. */
@@ -40,7 +40,7 @@ const commands = {
 }
 
 process.on('message', async (/** @type {any} */ message) => {
-  // The reply is that of the `run` command, when its phase ends.
+  // No reply: the `run` command replies when its phase is over.
   if (message.command === 'enough') return enough.abort()
   try {
     say({ result: await commands[message.command](message) })

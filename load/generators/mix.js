@@ -18,7 +18,7 @@ export function createUserMix(seed) {
 /** Exceeds the number of requests in any trial, so that no two trials of a run share a sequence number. */
 const SEQS_PER_TRIAL = 1e9
 
-/** Stands for a request's number where a user's body becomes a template. */
+/** Placeholder for a request's number when a user's body becomes a template. */
 const BLANK = '{}'
 
 /**
@@ -27,7 +27,7 @@ const BLANK = '{}'
  * @typedef {(i: number) => Request} Mix
  * @typedef {{ name: string, method: string, path: string | null, headers: Header[], body: string | Buffer, take?: (body: string) => boolean }} Request
  *   path: null means the target URL's path; headers: without Host and Content-Length; body: a string has one byte per character; take:
- *   call it with the body of a success, for the values that later requests need; false: it lacks one
+ *   extracts from the body of a success the values that later requests need; false: a value is missing
  */
 export function createMix(plan, trial) {
   if (plan.entries) return followed(programOf(plan, trial, ''))
@@ -52,12 +52,12 @@ function bodyFor({ email, password }) {
 /**
  * Describes a mix as plain data for a generator in another language. Request i uses `draws` random numbers, starting at number
  * i * draws (random.js). The first selects the first entry whose `up_to` exceeds it. The others fill the blanks in the entry's
- * path, then those in its body.
+ * path, then in its body, then in its headers.
  * @param {MixPlan} plan @param {number} trial @param {string} url supplies the path for a mix without entries
  * @typedef {ReturnType<typeof programOf>} Program
  * @typedef {{ name: string, method: string, headers: Header[], filled?: [name: string, value: Part[]][], path: Part[], body: Part[], up_to: number,
- *   take?: Record<string, string>, needs?: string[] }} ProgramEntry filled: headers with blanks, which come last; needs: values that it takes from
- *   earlier responses
+ *   take?: Record<string, string>, needs?: string[] }} ProgramEntry filled: headers with blanks, sent last; needs: names of
+ *   values from earlier responses
  */
 export function programOf(plan, trial, url) {
   const entries = plan.entries ? weighted(plan) : [onlyEntry(plan, trial, new URL(url))]
@@ -97,7 +97,7 @@ function isContentType(name) {
   return name.toLowerCase() === 'content-type'
 }
 
-/** All parts of an entry, in the order in which they are filled. @param {ProgramEntry} entry */
+/** Lists all parts of an entry, in the order in which they are filled. @param {ProgramEntry} entry */
 function partsOf({ path, body, filled = [] }) {
   return [...path, ...body, ...filled.flatMap(([, value]) => value)]
 }

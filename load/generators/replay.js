@@ -34,9 +34,9 @@ export const REPLAY_FLAGS = {
   },
 }
 
-/** The mix of a log. @param {string} file @param {Header[]} headers @param {number} seed @returns {MixPlan} @throws {UsageError} */
+/** Creates the mix of a log. @param {string} file @param {Header[]} headers @param {number} seed @returns {MixPlan} @throws {UsageError} */
 export function replayMix(file, headers, seed) {
-  // Taken first: a line that is added meanwhile is found by the check that follows.
+  // Identify the file before reading it: a later check then detects a line that was added in the meantime.
   const source = sourceOf('replay', file)
   const { summary } = readLog(file)
   const replay = { file, ...summary }
@@ -47,7 +47,7 @@ export function replayMix(file, headers, seed) {
 const recordings = new WeakMap()
 
 /**
- * The recording that a mix replays: each process reads the log itself, since a million requests are too much for a message per trial.
+ * Returns the recording that a mix replays. Each process reads the log itself: a million requests are too much for a message per trial.
  * @param {MixPlan} mix @returns {Recording} @throws {UsageError} if the log has changed since the run began
  */
 export function recordingOf(mix) {
@@ -60,7 +60,7 @@ export function recordingOf(mix) {
   return recording
 }
 
-/** @param {MixPlan} plan @returns {Mix} request i is arrival i of the log, which is repeated */
+/** @param {MixPlan} plan @returns {Mix} request i is arrival i of the log, which repeats */
 export function replayed(plan) {
   const { requests, order } = recordingOf(plan)
   const { name, headers } = plan
@@ -75,7 +75,7 @@ export function playTime_s({ requests }, rate_rps) {
   return Math.max(LEAST_S, requests / rate_rps)
 }
 
-/** What of the log is not replayed. @param {Replay} replay @returns {string | null} null: it is all replayed */
+/** Describes the lines that are not replayed. @param {Replay} replay @returns {string | null} null: all are replayed */
 export function skippedText({ file, skipped }) {
   const { lines, not_understood, first_line, methods, paths } = skipped
   const verb = not_understood === 1 ? 'was' : 'were'

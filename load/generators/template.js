@@ -4,7 +4,7 @@
  * @typedef {{ fill: 'seq' | 'index' | 'word' } | { fill: 'int', min: number, max: number } | { fill: 'data', values: string[] } |
  *   { fill: 'taken', name: string, into: Into }} Blank seq: number unique within the run; index: number of the request within its trial;
  *   data: a column of --data; taken: a value from an earlier response
- * @typedef {'path' | 'json' | 'text'} Into what a value is put into, and escaped for
+ * @typedef {'path' | 'json' | 'text'} Into the context of a value, for which it is escaped
  * @typedef {{ index: number, firstSeq: number, random: () => number, taken: (name: string, random: number) => string }} Filling
  *   index: of the request; firstSeq: seq value of request 0; random: called once for each word, int and taken
  */
@@ -15,15 +15,15 @@ const BLANK = /\{\{(.*?)\}\}/s
 const LETTERS = 'abcdefghijklmnopqrstuvwxyz'
 const WORD_LETTERS = 6
 
-/** A blank of the text that is none of the known ones, if there is any. @param {string} text */
+/** Returns the first unknown blank of a text; null: there is none. @param {string} text */
 export function unknownBlank(text) {
   const unknown = text.split(BLANK).find((piece, i) => i % 2 && !blankOf(piece))
   return unknown === undefined ? null : `{{${unknown}}}`
 }
 
 /**
- * @param {string} text without unknown blanks @param {Into} into @param {Record<string, string[]>} data columns by name, with all that the
- *   text names
+ * @param {string} text without unknown blanks @param {Into} into @param {Record<string, string[]>} data columns by name, including all that
+ *   the text refers to
  */
 export function parseTemplate(text, into, data = {}) {
   const parts = text.split(BLANK).map((piece, i) => {
@@ -36,13 +36,13 @@ export function parseTemplate(text, into, data = {}) {
   return /** @type {Part[]} */ (parts.filter((part) => part !== ''))
 }
 
-/** Names that a text takes from --data, or from earlier responses. @param {string} text @param {'data' | 'taken'} fill */
+/** Lists the names that a text takes from --data, or from earlier responses. @param {string} text @param {'data' | 'taken'} fill */
 export function namesIn(text, fill) {
   const blanks = text.split(BLANK).map((piece, i) => (i % 2 ? blankOf(piece) : null))
   return blanks.flatMap((blank) => (blank?.fill === fill ? blank.name : []))
 }
 
-/** UTF-8, with one character per byte. @param {string} text */
+/** Encodes a text as UTF-8, with one character per byte. @param {string} text */
 function bytesOf(text) {
   return Buffer.from(text).toString('latin1')
 }
@@ -54,7 +54,7 @@ function escaped(value, into) {
 }
 
 /**
- * @param {string} text @returns {Named | null} null: it is unknown
+ * @param {string} text @returns {Named | null} null: unknown
  * @typedef {{ fill: 'seq' | 'word' } | { fill: 'int', min: number, max: number } | { fill: 'data' | 'taken', name: string }} Named
  */
 function blankOf(text) {

@@ -8,7 +8,7 @@ import { watchProcess } from './process.js'
  */
 
 const SCRAPE_TIMEOUT_MS = 2000
-/** Longer at the end of a trial, so that a blocked event loop has time to answer. */
+/** Timeout at the end of a trial: longer, so that a blocked event loop has time to answer. */
 const LAST_SCRAPE_TIMEOUT_MS = 5000
 
 /** Counters and gauges read once at the start and once at the end of a trial. */
@@ -32,7 +32,7 @@ const GAUGES = [
   ...['hikaricp_connections_active', 'hikaricp_connections_pending'],
 ]
 
-/** Time in garbage collection; of the JVM, that for which it stood still. */
+/** Time in garbage collection; for the JVM, the time for which it paused. */
 const GC_SECONDS = [
   ...['redline_gc_seconds_total', 'nodejs_gc_duration_seconds_sum'],
   ...['jvm_gc_pause_seconds_sum', 'jvm_gc_collection_seconds_sum'],
@@ -45,7 +45,7 @@ const KEY_MAX_CHARS = 100
  * Watches the service's resource use according to the kernel and to its own metrics page. Gauges are sampled; counters are
  * reported as their increase. If the page cannot be read at the start or end, metrics_problem replaces the metrics.
  * @param {{ pid: number | null, metricsUrl: string | null }} target
- * @param {() => ProcessUse | null | Promise<ProcessUse | null>} [use] of a process on another machine
+ * @param {() => ProcessUse | null | Promise<ProcessUse | null>} [use] gives the resource use, if not that of the process `pid`
  * @returns {Promise<Probe>}
  */
 export async function watchApi({ pid, metricsUrl }, use = watchProcess(pid)) {

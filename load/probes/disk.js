@@ -24,8 +24,8 @@ function readDisks() {
 }
 
 /**
- * Disk use between two readings. `busy_ratio` is the share of time in which the busiest disk was active, and `flush_ratio` that in
- * which one emptied its cache; the kernel does not count that as activity. Pure.
+ * Disk use between two readings. `busy_ratio` is the share of time in which the busiest disk was active, and `flush_ratio` the share in
+ * which the disk that flushed longest emptied its cache; the kernel does not count flushes as activity. Pure.
  * @param {Record<string, Disk>} before @param {Record<string, Disk>} now @param {number} wall_ms
  */
 export function diskUse(before, now, wall_ms) {
@@ -52,7 +52,7 @@ export function parseDisks(text, isWhole) {
     const [, , name, ...fields] = line.trim().split(/\s+/)
     const counters = fields.map(Number)
     const [, , sectorsRead, , , , sectorsWritten, , , busy_ms] = counters
-    // Before Linux 5.5, flushes are not counted.
+    // Linux before 5.5 does not count flushes.
     const [flushes = 0, flush_ms = 0] = counters.slice(15)
     const bytes = { read_bytes: sectorsRead * SECTOR_BYTES, written_bytes: sectorsWritten * SECTOR_BYTES }
     const disk = { ...bytes, busy_ms, flushes, flush_ms }

@@ -51,7 +51,7 @@ async function connectionsOf(database) {
   return (await database.query(DATABASE_CONNECTIONS).catch(() => [null]))[0]
 }
 
-/** Number of ephemeral ports without the reserved ones (Linux' ip-sysctl.rst); null: unknown. */
+/** Number of ephemeral ports without the reserved ones (Linux' ip-sysctl.rst); null if unknown. */
 export function ephemeralPorts() {
   const range = textOf('/proc/sys/net/ipv4/ip_local_port_range')?.trim().split(/\s+/).map(Number)
   if (!range) return null
@@ -68,8 +68,8 @@ function timeWaitReuse() {
 }
 
 /**
- * Other processes' CPU use of each core, and the steal of all cores together. We and a Postgres that we may have just started do not
- * count as others.
+ * Other processes' CPU use of each core, and the mean steal of all cores. Our own process and a Postgres that we may have just started
+ * do not count as others.
  * @param {Pinned | null} pinned @param {number | null} postmaster @param {AbortSignal} signal
  */
 async function watchCores(pinned, postmaster, signal) {

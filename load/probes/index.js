@@ -13,12 +13,12 @@ import { watchProcess } from './process.js'
  */
 
 /**
- * @typedef {{ sample?: () => Promise<void>, end: () => (traffic: Load) => Promise<any> }} Probe started with a load, sampled during it
- *   and ended at the last response: end reads what must be read at this moment, and returns a function that gives the findings
- * @typedef {Pick<Traffic, 'sent' | 'completed' | 'lateness_ms' | 'children_cpu_s' | 'connecting_cpu_s' | 'hosts'>} Load its result
+ * @typedef {{ sample?: () => Promise<void>, end: () => (traffic: Load) => Promise<any> }} Probe starts with a load, is sampled during it
+ *   and ends at the last response; end: reads what must be read at that moment, and returns a function that gives the findings
+ * @typedef {Pick<Traffic, 'sent' | 'completed' | 'lateness_ms' | 'children_cpu_s' | 'connecting_cpu_s' | 'hosts'>} Load result of a load
  * @typedef {{ url: string, pid: number | null, metricsUrl: string | null, host?: Host, processes?: { pid: number, name: string }[],
  *   watch?: () => Promise<Probe> }} Watched the part
- *   of a target that probes need; host: that it runs on, if not this machine; watch: starts a probe of its own, after the warm-up
+ *   of a target that probes need; host: where it runs, if not on this machine; watch: starts the target's own probe, after the warm-up
  */
 
 /** @param {{ target: Watched, database: Database | Look | null, generator: { pid: number } }} parts */
@@ -54,7 +54,7 @@ export async function startProbes({ target, database, generator }) {
 }
 
 /**
- * Watches the CPU time of a service, of whatever kind. The returned function gives it in seconds since then; null: it is not known.
+ * Watches the CPU time of any kind of service. The returned function gives the seconds used since then, or null if unknown.
  * @param {Pick<Watched, 'pid' | 'processes'>} target
  */
 export function watchCpu_s(target) {
@@ -66,7 +66,8 @@ export function watchCpu_s(target) {
 }
 
 /**
- * The busiest family of a service that is not ours; Postgres is judged as such. Undefined: it is one process, which we know.
+ * Watches the busiest process family of a service that is not ours, except Postgres, which has its own probe. Undefined if the
+ * service is a single process that we know.
  * @param {Pick<Watched, 'processes'>} target
  */
 function busiestOf({ processes }) {
@@ -83,7 +84,7 @@ function busiestOf({ processes }) {
   }
 }
 
-/** Watches the process and the kernel of another host: its agent measures from begin() to the end, by its own clock. @param {Host} host */
+/** Watches the process and the kernel on another host, whose agent measures from begin() to the end by its own clock. @param {Host} host */
 export function watchHost(host) {
   /** @type {Promise<{ process: ProcessUse | null, kernel: any }> | undefined} */
   let ended
@@ -111,18 +112,18 @@ export function watchHost(host) {
 /** Wait events and queues last only milliseconds, hence 10 samples a second. Each metrics page costs the service 1 ms. */
 export const SAMPLE_MS = { api: 250, postgres: 100, kernel: 250, here: 250, generator: 1000, target: 1000 }
 
-/** Multiples of it are spread evenly over any range, in no rhythm. */
+/** Multiples of this ratio, modulo 1, spread evenly over any range without a rhythm. */
 const GOLDEN_RATIO = (Math.sqrt(5) - 1) / 2
 
 /**
- * The pause before sample n, from half the interval to one and a half. Samples at equal intervals could always meet the same moment
- * between two requests of a load whose arrivals are even. @param {number} interval_ms @param {number} n
+ * The pause before sample n: 0.5 to 1.5 intervals. Samples at equal intervals could always hit the same moment between two requests of
+ * a load with evenly spaced arrivals. @param {number} interval_ms @param {number} n
  */
 export function pauseBefore(interval_ms, n) {
   return interval_ms * (0.5 + ((n * GOLDEN_RATIO) % 1))
 }
 
-/** Samples at an interval on average, never twice at once. @param {number} interval_ms @param {Probe | null} probe */
+/** Samples at a mean interval, never two samples at once. @param {number} interval_ms @param {Probe | null} probe */
 export function every(interval_ms, probe) {
   let sampling = Promise.resolve()
   let busy = false

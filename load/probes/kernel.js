@@ -76,13 +76,13 @@ function readCounters() {
   }
 }
 
-/** Time in which some task waited for this, in all (Documentation/accounting/psi.rst). @param {'cpu' | 'io' | 'memory'} what */
+/** Total time (us) in which some task waited for this resource (Documentation/accounting/psi.rst). @param {'cpu' | 'io' | 'memory'} what */
 function waitedFor(what) {
   return numberIn(`/proc/pressure/${what}`, /^some .*total=(\d+)/m)
 }
 
 /**
- * Packets that connection tracking dropped, since its table was full (nf_conntrack_max), on all CPUs. Pure.
+ * Packets that connection tracking dropped because its table was full (nf_conntrack_max), summed over all CPUs. Pure.
  * @param {string} text of /proc/net/stat/nf_conntrack: names, then a line of hexadecimal numbers per CPU
  */
 export function trackingDrops(text) {

@@ -86,7 +86,7 @@ export function parseMetrics(text, names) {
   }
   const of = (/** @type {string} */ name) => [...(wanted.get(name)?.values() ?? [])]
   return {
-    /** Sum over all labels; null: no such metric. @param {string} name */
+    /** Sum over all labels; null if there is no such metric. @param {string} name */
     sum: (name) => {
       const sum = of(name).reduce((/** @type {number | null} */ all, { value }) => (all ?? 0) + value, null)
       return Number.isFinite(sum) ? sum : null
@@ -100,7 +100,7 @@ export function parseMetrics(text, names) {
 
 /** @typedef {{ labels: Record<string, string>, value: number }} Series */
 
-/** @param {string} text in the braces @returns {Record<string, string> | null} null: malformed */
+/** @param {string} text in the braces @returns {Record<string, string> | null} null if malformed */
 function labelsOf(text) {
   const found = [...text.matchAll(LABEL)]
   if (found.reduce((length, [label]) => length + label.length, 0) < text.length) return null

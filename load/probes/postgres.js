@@ -7,7 +7,7 @@ import { cpuThrottling } from './quota.js'
  * @import { Probe } from './index.js'
  */
 
-/** What active sessions wait for, except our own; those that wait for nothing are on a core or in line for one. */
+/** Wait events of active sessions, except our own. A session that waits for nothing is on a core or queues for one. */
 const ACTIVITY = `
   SELECT coalesce(wait_event_type || ':' || wait_event, 'CPU') AS wait, count(*)::int AS sessions
   FROM pg_stat_activity
@@ -15,14 +15,14 @@ const ACTIVITY = `
     AND application_name NOT IN ('redline-lab', 'redline-fault', 'redline-api-readiness')
   GROUP BY 1`
 
-/** Flushes of the write-ahead log, which versions count in different places, by the first version that does so. */
+/** Queries that count flushes of the write-ahead log, each with the first Postgres version that supports it. */
 const WAL_FLUSHES = [
   [18, "SELECT sum(fsyncs)::float8 FROM pg_stat_io WHERE object = 'wal' AND backend_type = 'client backend'"],
   [14, 'SELECT wal_sync::float8 FROM pg_stat_wal'],
   [0, 'SELECT 0::float8'],
 ]
 
-/** Why commits cannot be slowed; null: they can. */
+/** The reason why commits cannot be slowed; null if they can. */
 const COMMIT_PROBLEM = `
   SELECT CASE WHEN current_setting('fsync') = 'off' THEN 'fsync is off'
     WHEN current_setting('synchronous_commit') = 'off' THEN 'synchronous_commit is off'
@@ -41,8 +41,8 @@ const countersOf = (/** @type {string} */ version) => `
     current_setting('max_connections')::int AS connections_max`
 
 /**
- * Watches Postgres: wait events of the sessions, sampled; CPU of all its processes, where it runs on this machine; commits,
- * flushes, WAL, connections.
+ * Watches Postgres: sampled wait events of the sessions; CPU time of all its processes, if it runs on this machine; commits,
+ * flushes, WAL and connections.
  * @param {Database | Look | null} database @returns {Promise<Probe | null>}
  */
 export async function watchPostgres(database) {
@@ -92,10 +92,10 @@ export async function watchPostgres(database) {
   }
 }
 
-/** The postmaster's pid: the parent of our own backend; null: not on this machine. @param {Pick<Look, 'query'>} database */
+/** The postmaster's pid: the parent of our own backend; null if it is not on this machine. @param {Pick<Look, 'query'>} database */
 export async function findPostmaster(database) {
   const [{ pid, address }] = await database.query('SELECT pg_backend_pid() AS pid, host(inet_server_addr()) AS address')
   const isHere = address === null || /^(127\.|::1)/.test(address)
-  // A pid of another machine may be one of ours, too.
+  // A pid on another machine may also exist on this one.
   return isHere && textOf(`/proc/${pid}/comm`)?.startsWith('postgres') ? Number(statFields(pid)?.[1]) : null
 }

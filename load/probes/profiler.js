@@ -3,9 +3,9 @@ import { Session } from 'node:inspector'
 import path from 'node:path'
 
 /**
- * Preloaded into a Node program, by NODE_OPTIONS also into one that npm starts: writes a CPU profile of its whole life to the folder
- * that its URL names (see profilerIn). Node's own --cpu-prof is not allowed in NODE_OPTIONS everywhere, and a signal without a handler
- * would end it unwritten.
+ * Writes a CPU profile of the program's whole life to the folder named in this module's URL (see profilerIn). The module is preloaded
+ * into a Node program; NODE_OPTIONS also reaches one that npm starts. Node does not allow its own --cpu-prof in NODE_OPTIONS everywhere,
+ * and a signal without a handler would kill the program before it writes that profile.
  */
 const session = new Session()
 session.connect()

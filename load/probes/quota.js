@@ -4,7 +4,7 @@ import { textOf } from '../system/machine.js'
 const ROOT = '/sys/fs/cgroup'
 
 /**
- * The CPU quota of our control group in cores; Infinity: none; null: unknown.
+ * The CPU quota of our control group in cores; Infinity if there is none, null if unknown.
  * @param {string} [root] where control groups are mounted @param {string | null} [groups] /proc/self/cgroup
  */
 export function cpuQuotaCores(root = ROOT, groups = textOf('/proc/self/cgroup')) {
@@ -13,7 +13,7 @@ export function cpuQuotaCores(root = ROOT, groups = textOf('/proc/self/cgroup'))
 }
 
 /**
- * The CPU quota of a process, and the total time for which its control groups have been throttled. Null: no quota, or unknown.
+ * The CPU quota of a process, and the total time for which its control groups have been throttled; null if it has no known quota.
  * @param {number} pid @param {string} [root] @param {string | null} [groups] /proc/PID/cgroup
  */
 export function cpuThrottling(pid, root = ROOT, groups = textOf(`/proc/${pid}/cgroup`)) {
@@ -32,7 +32,7 @@ function throttledTime_s(stat) {
   return usec ? Number(usec) / 1e6 : Number(ns ?? 0) / 1e9
 }
 
-/** Those with a quota among a process's control group and its ancestors; null: none is visible. @param {string} root @param {string | null} groups */
+/** The groups with a quota among a process's control group and its ancestors; null if none is visible. @param {string} root @param {string | null} groups */
 function limitedGroups(root, groups) {
   const own = groups === null ? null : cpuGroup(root, groups)
   if (own === null) return null
@@ -53,7 +53,7 @@ function cpuGroup(root, groups) {
   return group === undefined ? null : { root: path.join(root, controllers), group }
 }
 
-/** Quota and period, in µs: `100000 100000` or `max 100000` in cgroup v2 (cgroup-v2.rst); -1: none in v1 (sched-bwc.rst). @param {string} folder */
+/** Quota and period, in µs: `100000 100000` or `max 100000` in cgroup v2 (cgroup-v2.rst); -1 means none in v1 (sched-bwc.rst). @param {string} folder */
 function quotaOf(folder) {
   const version1 = () => ['cpu.cfs_quota_us', 'cpu.cfs_period_us'].map((name) => textOf(`${folder}/${name}`))
   return (textOf(`${folder}/cpu.max`)?.split(' ') ?? version1()).map(Number)

@@ -6,13 +6,13 @@ import { xyOption } from './forms/xy.js'
 
 /** @import { Picture } from './picture.js' */
 
-/** Scaled down to a phone, the wide drawing would be too small to read. */
+/** Widths in px. A phone gets a drawing of its own: scaled down, the wide one would be too small to read. */
 const WIDTHS = { wide: 760, narrow: 350 }
 
 /** Options for ECharts, and the height in px. @type {Record<string, (form: any, width: number) => { option: any, height: number }>} */
 const OPTIONS = { xy: xyOption, dots: dotsOption, heat: heatOption }
 
-/** ECharts: the package of a checkout, or the one file that a packed Redline has instead of its 62 MB. @returns {Promise<typeof import('echarts')>} */
+/** ECharts: the package in a checkout, or the single file that a packed Redline ships instead of its 62 MB. @returns {Promise<typeof import('echarts')>} */
 function echarts() {
   const packed = new URL('echarts.js', import.meta.url)
   return existsSync(packed) ? import(packed.href) : import('echarts')
@@ -49,7 +49,7 @@ export function standalone(svg) {
 }
 
 /**
- * Adds a name that is read aloud, removes what only a script would use, and makes ids unique, so that many fit on a page.
+ * Adds a name for screen readers, removes what only a script would use, and makes ids unique, so that drawings can share a page.
  * @param {string} svg @param {Picture} picture @param {number} width @param {number} height
  */
 function accessible(svg, { name, title, about }, width, height) {
@@ -64,7 +64,7 @@ function accessible(svg, { name, title, about }, width, height) {
   return `${head}<title id="${id}-title">${escaped(title)}</title><desc id="${id}-about">${escaped(about)}</desc>${inner}</svg>`
 }
 
-/** For text and for attributes in quotes. @param {string} text */
+/** Escapes text for HTML, including attributes in quotes. @param {string} text */
 export function escaped(text) {
   return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
 }

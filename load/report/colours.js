@@ -1,6 +1,6 @@
 /**
- * The colours of pictures and page, light and dark. Series use the palette of Okabe and Ito, which stays distinct with most kinds of
- * colour blindness, adjusted until each has a contrast of 3 to its background; each series also has its own mark.
+ * The colours of the pictures and the page, light and dark. Series use the palette of Okabe and Ito, which stays distinct with most kinds
+ * of colour blindness, adjusted to a contrast of at least 3 against the background; each series also has its own mark.
  */
 export const COLOURS = {
   paper: { light: '#ffffff', dark: '#15181c' },
@@ -15,7 +15,7 @@ export const COLOURS = {
   grey: { light: '#6b7480', dark: '#98a2ad' },
 }
 
-/** Colour, mark and line of a picture's series, in their order. */
+/** Colour, mark and line of a picture's series, in order. */
 export const SERIES = [
   { colour: COLOURS.blue.light, mark: 'circle', line: 'solid' },
   { colour: COLOURS.vermillion.light, mark: 'triangle', line: 'dashed' },
@@ -25,14 +25,14 @@ export const SERIES = [
   { colour: COLOURS.grey.light, mark: 'roundRect', line: [12, 4] },
 ]
 
-/** How trials are drawn, by their outcome; style: of SERIES. @type {Record<string, { name: string, style: number }>} */
+/** Name and style of trials in pictures, by outcome; style: index into SERIES. @type {Record<string, { name: string, style: number }>} */
 export const VERDICTS = {
   pass: { name: 'passed', style: 0 },
   fail: { name: 'failed', style: 1 },
   invalid: { name: 'invalid', style: 3 },
 }
 
-/** From worse than the reference to better; the same in light and dark. */
+/** Colours of a heat map, from worse than the reference to better; the same in light and dark. */
 export const HEAT = [
   { fill: '#b2500a', text: '#fefefe' },
   { fill: '#e08a4a', text: '#101010' },
@@ -43,7 +43,7 @@ export const HEAT = [
   { fill: '#0a6299', text: '#fefefe' },
 ]
 
-/** Makes what was drawn light dark: a style sheet overrides colours that are attributes. @param {string} [scope] selector in front */
+/** Darkens drawings made in light colours: a style sheet overrides colour attributes. @param {string} [scope] selector prefix */
 export function darkStyle(scope = '') {
   const rules = Object.values(COLOURS).flatMap(({ light, dark }) =>
     ['fill', 'stroke'].map((name) => `${scope}[${name}="${light}"]{${name}:${dark}}`),

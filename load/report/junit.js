@@ -9,8 +9,8 @@ const ESCAPED = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', '\n': '
 const UNFIT = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g
 
 /**
- * A run as a test suite, for CI: whether it has a trustworthy answer and, where rates were asked for, whether each of them met the
- * SLO. The rates of a search are no tests: some of them have to fail.
+ * A run as a test suite, for CI: whether it has a trustworthy answer and, if rates were requested, whether each of them met the SLO.
+ * The rates of a search are not tests, since some of them have to fail.
  * @param {Pick<Run, 'verb' | 'run_id' | 'started_at' | 'problem' | 'failure' | 'interrupted'> & { plan?: Partial<Run['plan']> }} run
  * @param {TrialRecord[]} records @param {string} answer in words
  */
@@ -54,7 +54,7 @@ export function junitOf({ verb, run_id, started_at, problem, interrupted, failur
   ].join('\n')
 }
 
-/** Why a rate did not pass, by the majority of its valid trials. @param {TrialRecord[]} trials of it */
+/** The reason why a rate did not pass, by majority of its valid trials; null if it passed. @param {TrialRecord[]} trials at that rate */
 function problemOf(trials) {
   const valid = trials.filter(({ outcome }) => outcome.verdict !== 'invalid')
   const others = valid.filter(({ outcome }) => outcome.verdict !== 'pass')

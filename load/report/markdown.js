@@ -26,13 +26,13 @@ function blockMarkdown(block) {
   }
 }
 
-/** A line for an item, and for each of its own. @param {Item} item */
+/** One line for an item, and one for each of its sub-items. @param {Item} item */
 export function itemLines(item) {
   if (typeof item === 'string') return [`- ${item}`]
   return [`- ${item.text}`, ...item.items.map((text) => `  - ${text}`)]
 }
 
-/** Text from outside must not open a column of its own. @param {string[]} cells */
+/** Removes characters with which text from outside could open a column or a row of its own. @param {string[]} cells */
 export function plainCells(cells) {
   return cells.map((text) => text.replace(/[|\r\n]/g, ' '))
 }

@@ -12,7 +12,7 @@ import { STYLE } from './style.js'
 
 /** @typedef {Awaited<ReturnType<typeof draw>>} Drawings */
 
-/** Longer cells are wrapped. */
+/** Number of characters beyond which a cell is wrapped. */
 const LONG = 40
 
 /** The file fetches nothing, not even a picture. */
@@ -56,7 +56,7 @@ ${parts.join('\n')}
 }
 
 /**
- * Writes blocks as HTML. Text may have **bold** and `code`; HTML and image links in it stay text.
+ * Writes blocks as HTML. Text may contain **bold** and `code`; HTML and image links in it stay text.
  * @param {Drawings} drawings @returns {(block: Block) => string}
  */
 function writer(drawings) {

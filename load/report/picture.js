@@ -2,25 +2,25 @@ import { count, NONE } from './format.js'
 
 /**
  * A picture as plain data, which chart.js draws.
- * @typedef {{ name: string, title: string, about: string, form: Xy | Dots | Heat, table?: Table }} Picture name: of its file, without
- *   .svg; about: what is to be seen, in a sentence; table: its figures, where nobody would read them point by point
+ * @typedef {{ name: string, title: string, about: string, form: Xy | Dots | Heat, table?: Table }} Picture name: its file name without
+ *   .svg; about: a sentence on what it shows; table: its figures, if nobody would read them point by point
  * @typedef {{ head: string[], rows: string[][] }} Table
  * @typedef {{ title: string, unit: Unit, log?: boolean, min?: number, max?: number }} Axis
  * @typedef {'rate' | 'ms' | 'us' | 's' | 'share' | 'ratio' | 'number' | 'mib'} Unit
  * @typedef {{ kind: 'xy', x: Axis, y: Axis, series: Series[], marks?: Mark[] }} Xy lines and points
  * @typedef {{ name: string, points: [number, number][], as: 'line' | 'dots' | 'both', style?: number }} Series
- *   a y that is no number leaves a gap; style: of colours.js, by default one after the other
+ *   a y that is not a number leaves a gap; style: index into SERIES of colours.js, by default one after the other
  * @typedef {{ axis: 'x' | 'y', at: number, label: string } | { axis: 'x', from: number, to: number, label: string }} Mark
- * @typedef {object} Dots values with intervals, a row each
+ * @typedef {object} Dots values with intervals, one row for each label
  * @property {'dots'} kind
  * @property {Axis} x
  * @property {string[]} labels
  * @property {{ name: string, values: (Value | null)[] }[]} series
- * @property {number} [reference] a line there
- * @property {boolean} [bars] from zero to the value
- * @typedef {{ value: number, low?: number, high?: number }} Value without an interval that is not known
+ * @property {number} [reference] value at which to draw a line
+ * @property {boolean} [bars] whether to draw bars from zero to the values
+ * @typedef {{ value: number, low?: number, high?: number }} Value low and high: its interval, if known
  * @typedef {{ kind: 'heat', corner: string, rows: string[], columns: string[], cells: ({ score: number, text: string } | null)[][] }} Heat
- *   corner: what the rows are; cells: by row; score: from -1, worse, to 1, better
+ *   corner: title of the rows; cells: by row; score: from -1 (worse) to 1 (better)
  */
 
 /** @type {(name: string, title: string, about: string, form: Omit<Xy, 'kind'>) => Picture & { form: Xy }} */
@@ -38,7 +38,7 @@ const UNITS = {
   number: (value) => short(value),
 }
 
-/** A value as an axis or a table has it. @param {number} value @param {Unit} unit */
+/** Formats a value for an axis or a table. @param {number} value @param {Unit} unit */
 export function valueText(value, unit) {
   return Number.isFinite(value) ? UNITS[unit](value) : NONE
 }
@@ -78,7 +78,7 @@ function dotsTable({ x, labels, series }) {
   return { head: ['', ...(series.length > 1 ? ['series'] : []), x.title, 'low', 'high'], rows }
 }
 
-/** Three digits, no more. @param {number} value */
+/** Rounds to three significant digits, or to a whole number from 100. @param {number} value */
 function plain(value) {
   if (Math.abs(value) >= 100) return count(Math.round(value))
   return String(Number(value.toPrecision(3)))

@@ -6,113 +6,114 @@
 /** @template {string} Name @typedef {Partial<Record<Name, number>>} Figures */
 
 /**
- * The record: what run.json and trials.ndjson contain. Reports, `--resume` and programs of others read it.
+ * The record: contents of run.json and trials.ndjson, as read by reports, `--resume` and other people's programs.
  * @typedef {{ run_id: string, trial: number, started_at: string, experiment: string, at: At, cell: any,
  *   settings: Record<string, string | number | null>, load: TrialLoad, traffic: TrialTraffic, probes: Probes, beside?: Beside, doses?: Dose[], work_ms?: number,
  *   target: { kind: string, url: string, pid: number | null, cores: string | null }, outcome: Outcome, limit: Limit }} TrialRecord
- *   one line of trials.ndjson; trial: number within the run, from 1; experiment: the verb; at: its place in the design; cell:
- *   settings by name; null where there is one target only; settings: read back from the running process; beside: what else was
- *   done to the target meanwhile; doses: of a proof, in the order in which they were taken;
- *   work_ms: that a fixed piece of work took on the service's cores before the trial
+ *   one line of trials.ndjson; trial: number within the run, from 1; experiment: the verb; at: the trial's place in the design;
+ *   cell: settings by name, or null if there is only one target; settings: as read back from the running process; beside: other
+ *   load on the target meanwhile; doses: those of a proof, in the order in which they were taken; work_ms: time that a fixed piece
+ *   of work took on the service's cores before the trial
  * @typedef {{ api: ApiProbe, postgres: PostgresProbe, kernel: KernelProbe, here?: KernelProbe, target?: any,
- *   generator: ProcessProbe & { lateness_ms?: Distribution | null, open_files_max?: number, cores?: string } }} Probes what was
- *   observed of each part during the load; a field is missing where it could not be observed; kernel: of the machine on which the
- *   target runs; here: of this machine, where that is another; target: what only this kind of target can tell
+ *   generator: ProcessProbe & { lateness_ms?: Distribution | null, open_files_max?: number, cores?: string } }} Probes observations
+ *   of each part during the load; a field is missing if it could not be observed; kernel: that of the machine on which the target
+ *   runs; here: that of this machine, if it is another; target: observations that only this kind of target can supply
  * @typedef {Figures<'cpu_s' | 'cpu_core_ratio' | 'main_core_ratio' | 'run_delay_ratio' | 'cpu_us_per_request' | 'rss_bytes' | 'open_files' |
- *   'quota_cores' | 'throttled_ratio' | 'context_switches'>} ProcessProbe context_switches: how often its main thread was given a core
+ *   'quota_cores' | 'throttled_ratio' | 'context_switches'>} ProcessProbe context_switches: times that the main thread got a core
  * @typedef {ProcessProbe & Figures<'open_files_max' | 'gc_ratio' | 'elu_ratio' | 'loop_delay_p99_ms' | 'loop_delay_max_ms' | 'in_flight_mean' |
  *   'waiting_mean' | 'pool_used_mean' | 'pool_waiting_mean' | 'hashing_mean' | 'statements' | 'statement_mean_ms' | 'connections_max' |
  *   'dropped_connections' | 'usable_cores' | 'pool_max'> & { name?: string, problems?: Record<string, number>, shed?: Record<string, number>, metrics_problem?: string }} ApiProbe name: of the
- *   process that it is about, with its descendants, where the service is not ours: the busiest of those that are known; main_core_ratio is
- *   then that of its busiest thread; usable_cores: on which it may run
+ *   observed process and its descendants, if the service is not ours: the busiest process that we know; main_core_ratio is then
+ *   that of its busiest thread; usable_cores: number of cores on which it may run
  * @typedef {Figures<'samples' | 'active_mean' | 'cpu_core_ratio' | 'commits' | 'wal_flushes' | 'wal_bytes' | 'connections' | 'connections_max' |
  *   'round_trip_ms'> &
  *   { waits?: Record<string, number>, cores?: string, quota_cores?: number, throttled_ratio?: number, checkpoint_s?: number, checkpoint_problem?: string,
- *   commit_problem?: string | null }} PostgresProbe commit_problem: why commits cannot be slowed; null: they can; round_trip_ms:
+ *   commit_problem?: string | null }} PostgresProbe commit_problem: why commits cannot be slowed, or null if they can; round_trip_ms:
  *   the shortest from this machine, at the start of the run
  * @typedef {Figures<'listen_overflows' | 'listen_drops' | 'accept_queue_max' | 'retransmits' | 'segments_sent' | 'tracking_drops' | 'time_wait' |
  *   'pressure_cpu_ratio' | 'pressure_io_ratio' | 'pressure_memory_ratio' | 'memory_available_bytes'> & { cores?: Record<string, CoreShare>, disk?: DiskUse }} KernelProbe pressure: share
- *   of the time in which some task waited for this
+ *   of the time in which some task waited for this resource
  * @typedef {{ read_bytes: number, written_bytes: number, busy_ratio: number, flushes?: number, flush_ratio?: number }} DiskUse busy, flush:
- *   share of the time, of the busiest disk; older records lack flushes
- * @typedef {{ busy_ratio: number, interrupts_ratio: number, steal_ratio: number }} CoreShare of a core's time
- * @typedef {Record<string, any>} At phase, block, position, side, rung, …: whichever a verb needs
+ *   share of the time for which the busiest disk did this; older records lack flushes
+ * @typedef {{ busy_ratio: number, interrupts_ratio: number, steal_ratio: number }} CoreShare shares of a core's time
+ * @typedef {Record<string, any>} At phase, block, position, side, rung, …, as a verb needs
  * @typedef {Record<string, string | number>} Cell settings by name
  * @typedef {{ offered_rps: number, goodput_rps: number, planned: number, ok: number, mean_ms: number | null,
- *   success_ratios?: Record<string, number> }} Beside success_ratios: of each of several services that were loaded
+ *   success_ratios?: Record<string, number> }} Beside success_ratios: of each service, if several were loaded
  * @typedef {{ suspect: string, resource: string, cores?: string, of?: 'service' | 'postgres' | 'generator', pid?: number, flush_us?: number }} Suspect
- *   resource: the limit that it would be; it is slowed by burning time of its cores, by stopping the processes of this part or pid, or,
- *   where Postgres flushes its log every flush_us, by making each flush late
- * @typedef {Suspect & { isDosed: boolean, share: number }} Slice of a load: a suspect is slowed for a share of the time, or this is its
- *   undosed neighbour
- * @typedef {Slice & { taken_ratio: number, from_ms: number, to_ms: number }} Dose taken_ratio: read back; from, to: since 1970
+ *   resource: the limit that the suspect would be; a suspect is slowed by burning time of its cores, by stopping the processes of this
+ *   part or pid, or, if Postgres flushes its log every flush_us, by delaying each flush
+ * @typedef {Suspect & { isDosed: boolean, share: number }} Slice of a load: either a suspect is slowed for a share of the time, or the
+ *   slice is its undosed neighbour
+ * @typedef {Slice & { taken_ratio: number, from_ms: number, to_ms: number }} Dose taken_ratio: share really taken; from, to: since 1970
  * @typedef {{ suspect: string, resource: string, elasticity: number, low: number | null, high: number | null, pairs: number, factor?: number, undosed?: true }} Elasticity of the
- *   throughput with respect to the suspect's speed, with its 95 % interval; null: too few pairs; factor: by which it was enlarged instead;
- *   undosed: nothing was slowed, to test the method
+ *   throughput with respect to the suspect's speed, with its 95 % interval, or null if there are too few pairs; factor: by which the
+ *   suspect was enlarged instead; undosed: nothing was slowed, to test the method
  * @typedef {'p50' | 'p90' | 'p95' | 'p99' | 'p999' | 'mean' | 'max'} Latency
- * @typedef {{ p99_ms?: number, success_ratio?: number, also_ms?: Partial<Record<Latency, number>> }} Bounds of what an SLO states; also:
- *   on other latencies
- * @typedef {Bounds & { p99_ms: number, success_ratio: number, by_entry?: Record<string, Bounds> }} Slo p99: a day if there is no bound
- *   on it; by_entry: of the mix's entries
+ * @typedef {{ p99_ms?: number, success_ratio?: number, also_ms?: Partial<Record<Latency, number>> }} Bounds that an SLO states; also:
+ *   bounds on other latencies
+ * @typedef {Bounds & { p99_ms: number, success_ratio: number, by_entry?: Record<string, Bounds> }} Slo p99: a day if it has no
+ *   bound; by_entry: bounds of the mix's entries
  * @typedef {'even' | 'poisson' | 'recorded'} Arrivals evenly spaced, at random times, or in the rhythm of a log
  * @typedef {{ verdict: 'pass' | 'fail' | 'invalid', because: string, blame?: 'rows' | 'generator' | 'noise' | 'unknown' }} Outcome
- *   blame: what made it invalid
+ *   blame: the cause that made it invalid
  * @typedef {{ resource: string, evidence: string[], runner_up: string | null, runner_up_evidence: string[], confirmed: boolean | null,
- *   kind?: 'full' | 'lock-step' | 'tie' | 'generator' | 'none' }} Limit kind: of a run's limit; tie: its trials named another as often, or
- *   the proof found that another, the runner-up, limits the throughput as much;
- *   evidence: sentences with their figures; runner_up: what else was at its limit, or nearest to it; confirmed: relaxed, and the
- *   capacity moved; null: not tried, or not ours to relax
+ *   kind?: 'full' | 'lock-step' | 'tie' | 'generator' | 'none' }} Limit kind: of a run's limit; tie: its trials named another
+ *   resource as often, or the proof found that the runner-up limits the throughput as much; evidence: sentences with figures;
+ *   runner_up: another resource at its limit, or the one nearest to it; confirmed: whether the capacity moved when the limit was
+ *   relaxed, or the throughput when it was slowed; null if not tried, not decided, or not ours to change
  */
 
 /**
- * @typedef {object} StepLoad what is put on a target
+ * @typedef {object} StepLoad the load on a target
  * @property {string} driver
  * @property {'open' | 'closed'} loop
- * @property {number | null} rate_rps null: a closed loop, as fast as it goes
+ * @property {number | null} rate_rps null for a closed loop, which goes as fast as it can
  * @property {number} connections
- * @property {number} [connections_needed] for their number not to fail the trial (Little's law); with fewer, requests may wait in
- *   the generator
+ * @property {number} [connections_needed] minimum so that their number does not fail the trial (Little's law); with fewer, requests
+ *   may wait in the generator
  * @property {number} warmup_s
  * @property {number} duration_s
  * @property {boolean} [fresh_connections] a connection for each request
- * @property {boolean} [unbounded] vegeta with its own defaults
- * @property {Arrivals} [arrivals] of an open loop's requests; by default even
- * @property {number} [per_worker_rps] client: at most this many requests per second and worker
- * @property {number | null} [nofile] limit of open files of the generator
- * @property {number} [timeout_s] of a request, if not the plan's
+ * @property {boolean} [unbounded] runs vegeta with its own defaults
+ * @property {Arrivals} [arrivals] of an open loop's requests; even by default
+ * @property {number} [per_worker_rps] maximum number of requests per second for each worker of the driver `client`
+ * @property {number | null} [nofile] the generator's limit of open files
+ * @property {number} [timeout_s] timeout of a request, if not the plan's
  * @property {Slice[]} [slices] equal parts of the load, in which suspects are slowed in turns
- * @property {boolean} [times_work] a fixed piece of work is timed on the service's cores before the load
- * @property {boolean} [checkpoint] a CHECKPOINT is run halfway through the load
- * @property {MixPlan} [mix] the plan's, unless told otherwise
+ * @property {boolean} [times_work] times a fixed piece of work on the service's cores before the load
+ * @property {boolean} [checkpoint] runs a CHECKPOINT halfway through the load
+ * @property {MixPlan} [mix] by default the plan's
  * @typedef {Omit<StepLoad, 'mix' | 'timeout_s'> & { timeout_s: number, mix: string, seed: number, load_hosts?: string[], local_addresses?: string[] }} TrialLoad
  * @typedef {Record<'planned' | 'sent' | 'completed' | 'ok' | 'achieved_rps' | 'goodput_rps' | 'success_ratio', number> & Measured} Traffic
  * @typedef {object} Measured
  * @property {Record<string, number>} status
- * @property {Record<string, number>} errors by the side that they belong to: client:ports, server:reset, …
+ * @property {Record<string, number>} errors by side and kind: client:ports, server:reset, …
  * @property {Distribution | null} latency_ms of every request that was answered or timed out
  * @property {Distribution | null} ok_latency_ms of the successes alone
- * @property {Distribution | null} [ok_service_ms] of the same in an open loop, from the sending: without the wait for a connection
- * @property {Distribution | null} lateness_ms null where the loop has no schedule
+ * @property {Distribution | null} [ok_service_ms] of the successes in an open loop, from the sending: without the wait for a connection
+ * @property {Distribution | null} lateness_ms null if the loop has no schedule
  * @property {Distribution | null} queued_ms part of the latency that passed before the sending
  * @property {{ completed: number, ok: number }[]} per_second
- * @property {{ start_ms: number, tick_ms: number, ok: number[] }} [ticks] of a proof: successes by time of response, in
+ * @property {{ start_ms: number, tick_ms: number, ok: number[] }} [ticks] in a proof: successes by time of response, in
  *   parts of tick_ms; start: since 1970
- * @property {number[]} [backlog] open loop: requests that were due and not finished, at the ends of equal parts of the phase
- * @property {number} [threads] of a program that sends by several threads or processes
- * @property {number} [children_cpu_s] CPU of processes of the driver's that go on after the phase
- * @property {boolean} [untimed] the driver times no single request, so no latency is judged
- * @property {number} [connecting_cpu_s] CPU that opening connections took within the phase; no part of what the generator used
- * @property {HostTraffic[]} [hosts] where the load came from several
- * @property {ByEntry} [by_entry] where the mix has entries and the driver can tell them apart
+ * @property {number[]} [backlog] in an open loop: requests that were due but not finished, at the ends of equal parts of the phase
+ * @property {number} [threads] number of threads or processes, if a program sends with several
+ * @property {number} [children_cpu_s] CPU time of the driver's processes that continue after the phase
+ * @property {boolean} [untimed] the driver does not time single requests, so no latency is judged
+ * @property {number} [connecting_cpu_s] CPU time for opening connections within the phase; excluded from the generator's use
+ * @property {HostTraffic[]} [hosts] the load hosts' own traffic, if the load came from load hosts
+ * @property {ByEntry} [by_entry] if the mix has entries and the driver can tell them apart
  * @typedef {Omit<Traffic, 'lateness_ms'> & { rows_stored: number | null, warmup_unanswered: number }} TrialTraffic
  * @typedef {Record<'min' | 'mean' | 'p25' | 'p50' | 'p75' | 'p90' | 'p95' | 'p99' | 'p999' | 'max', number>} Distribution in ms
- * @typedef {Record<string, { completed: number, ok: number, failed?: number, latency_ms: Distribution | null }>} ByEntry failed: without an
- *   answer; known of our own drivers
+ * @typedef {Record<string, { completed: number, ok: number, failed?: number, latency_ms: Distribution | null }>} ByEntry failed: requests
+ *   without an answer; only our own drivers report them
  * @typedef {{ host: string, planned?: number, sent: number, completed: number, errors: Record<string, number>,
  *   lateness_ms: Distribution | null, start_ms: number | null, word_ms?: number | null, cpu_s: number | null,
- *   cpu_core_ratio: number | null, cores: number | null }} HostTraffic what one of several hosts did of a load; lateness_ms: by its
+ *   cpu_core_ratio: number | null, cores: number | null }} HostTraffic one host's share of a load; lateness_ms: by its
  *   own schedule and clock; start_ms: from the command to begin to the beginning, by its own clock; word_ms: from our command to
- *   begin until the host confirmed it, by our clock; cpu_s: of the generator there; cores: that it can use there; null: not known
+ *   begin until the host confirmed it, by our clock; cpu_s: CPU time of the generator there; cores: number of cores that it can
+ *   use there; null if unknown
  */
 
 /**
@@ -122,74 +123,77 @@
  *   versions: { node: string, redline_commit: string | null, [program: string]: string | null },
  *   database: ({ kind: string, schema: string } & Durability) | null, slo: Slo, pinning: string, warnings: string[],
  *   not_applied: NotAppliedCell[], problem: string | null, answer?: 'interval' | 'at-least' | 'none' | null, capacity?: Capacity | null, capacities?: SloCapacity[], replay?: Replay, limit?: Limit | null, elasticities?: Elasticity[], failure?: string | null, exit_code?: number }} Run run.json;
- *   target_machine: where the target ran, if not here; database: null: it is not ours to look at; pinning: which core did what;
- *   problem: why there is no trustworthy answer; capacities: where there are several SLOs, one each; failure: what the answer is that fails a check; exit_code: where it is neither 0 nor 1 for a problem; answer: to the question for the capacity; null: it was not asked; replay: the log
- *   that was replayed
+ *   target_machine: where the target ran, if not here; database: null if it is not ours to look at; pinning: which core did what;
+ *   problem: why there is no trustworthy answer; capacities: one for each SLO, if there are several; failure: the answer, if it fails a
+ *   check; exit_code: if it is neither 0 nor 1 for a problem; answer: kind of capacity found, or null if none was asked for; replay:
+ *   the replayed log
  * @typedef {{ cpu_model: string, cores: number, memory_bytes: number, kernel: string }} Machine
  * @typedef {object} Capacity
- * @property {number | null} low_rps null: the lowest rate that was tried failed
- * @property {number | null} high_rps null: none failed
- * @property {number} trials that it rests on
- * @property {number | null} confidence share of such intervals that hold the capacity; null: of a ladder, whose share nobody knows
+ * @property {number | null} low_rps null if the lowest rate tried failed
+ * @property {number | null} high_rps null if no rate failed
+ * @property {number} trials number of trials that support it
+ * @property {number | null} confidence share of such intervals that contain the capacity; null for a ladder, whose share is unknown
  * @property {Slo} [slo]
- * @property {string} [bounded_by] what kept the generator or the machine from offering more than low_rps, where that was the bound
- * @property {{ low: number | null, high: number | null }} [times_recorded] low_rps and high_rps as multiples of the mean rate of the log
- *   that was replayed, to three digits
+ * @property {string} [bounded_by] why the generator or the machine could not offer more than low_rps, if that was the bound
+ * @property {{ low: number | null, high: number | null }} [times_recorded] low_rps and high_rps as multiples of the mean rate of the
+ *   replayed log, to three digits
  * @typedef {Capacity & { slo: Slo, problem: string | null }} SloCapacity
  * @typedef {{ cell: any, because: string }} NotAppliedCell
- * @typedef {{ load_hosts?: string[], ssh_config?: string | null, local_addresses?: string[] }} AskedOrigin where the load comes from, by default
- *   this machine; ssh_config: on the way to the hosts; local_addresses: of this machine, which connections come from in turn
+ * @typedef {{ load_hosts?: string[], ssh_config?: string | null, local_addresses?: string[] }} AskedOrigin source of the load, by default
+ *   this machine; ssh_config: used to reach the hosts; local_addresses: this machine's addresses, from which connections come in turn
  * @typedef {Required<Pick<StepLoad, 'driver' | 'mix' | 'warmup_s' | 'duration_s' | 'fresh_connections' | 'unbounded'>> &
- *   Pick<StepLoad, 'arrivals'> & AskedOrigin & Asked} Plan what a run is about; plain data, so that --resume can tell whether it is the same
+ *   Pick<StepLoad, 'arrivals'> & AskedOrigin & Asked} Plan what a run does; plain data, so that --resume can tell whether it is the same
  * @typedef {object} Asked
- * @property {string | null} url null: the API, which we start
- * @property {string} [shown_url] the same without its secrets; a kept plan has only this one, as its url
- * @property {SshPlan | null} [ssh] the host on which it is started; by default this one
+ * @property {string | null} url null for the API, which we start
+ * @property {string} [shown_url] the URL without its secrets; a saved plan has only this one, as its url
+ * @property {SshPlan | null} [ssh] the host on which to start the API; by default this one
  * @property {string | null} metrics_url of a service behind a URL
- * @property {string} [postgres_url] of the database of a service behind a URL, which is only looked at; a kept plan does not have it
- * @property {string} [start] command that starts this service; a kept plan does not have it
- * @property {number[] | null} rates_rps null: the capacity is searched for
- * @property {number[]} connections their number in each trial; none: as many as a trial needs
- * @property {number} [connections_max] where their number follows from rate and SLO: there is no room for more
- * @property {number} [target_connections_max] the target closes those beyond it
- * @property {boolean} searches for the capacity, instead of the loads that were asked for
+ * @property {string} [postgres_url] of the database of a service behind a URL, which we only look at; a saved plan lacks it
+ * @property {string} [start] command that starts this service; a saved plan lacks it
+ * @property {number[] | null} rates_rps null to search for the capacity
+ * @property {number[]} connections their number in each trial; empty for as many as a trial needs
+ * @property {number} [connections_max] the most that the generator has room for, if their number follows from rate and SLO
+ * @property {number} [target_connections_max] number beyond which the target closes connections
+ * @property {boolean} searches for the capacity, instead of offering the requested loads
  * @property {number} [precision_ratio] half the width of the interval wanted, as a share of its middle
- * @property {number} [sustained_s] of the trial that confirms the answer, with a CHECKPOINT in it
- * @property {boolean} confirms the limit that was found is relaxed, to see whether the capacity moves
- * @property {boolean} [enlarges_pool] an accused pool is enlarged in the proof, even if no other limit is relaxed
+ * @property {number} [sustained_s] duration of the trial that confirms the answer, with a CHECKPOINT in it
+ * @property {boolean} confirms the limit by relaxing it, to see whether the capacity moves
+ * @property {boolean} [enlarges_pool] enlarges an accused pool in the proof, even if no other limit is relaxed
  * @property {boolean} [proves] the limit by slowing each suspect in turn
- * @property {number} [dose_ratio] share of its time that a suspect loses, unless the usual one; 0: nothing is slowed
+ * @property {number} [dose_ratio] share of its time that a suspect loses, if not the usual one; 0 to slow nothing
  * @property {{ pid: number, name: string }[]} [pids] processes of the service behind a URL, on this machine
  * @property {Slo} slo
- * @property {Slo[]} [slos] all SLOs, where there are several; the first is `slo`
- * @property {number} [nth_slo] index of `slo` among them, where the trials were judged again by another than the first
+ * @property {Slo[]} [slos] all SLOs, if there are several; the first is `slo`
+ * @property {number} [nth_slo] index of `slo` among the SLOs, if the trials were judged again by another than the first
  * @property {number} timeout_s
- * @typedef {{ at: At, cell: any, left_s: number, about?: string, restart?: boolean, load: StepLoad }} Step the next trial of a design; cell:
- *   null where there is only one target; left_s: expected, for this trial and those that follow; about: its purpose, for the progress
- *   display; restart: start the target again before this trial
+ * @typedef {{ at: At, cell: any, left_s: number, about?: string, restart?: boolean, cold_warmup_s?: number, load: StepLoad }} Step the next trial of a
+ *   design; cell: null if there is only one target; left_s: expected duration of this trial and all that follow; about: its purpose, for
+ *   the progress display; restart: start the target again before this trial; cold_warmup_s: the least warm-up of a target that has just
+ *   been started, which only the runner knows of, since a run may be resumed
  */
 
 /**
- * @typedef {object} MixPlan what is sent: plain data, so that it can cross to the generator's process
+ * @typedef {object} MixPlan the requests to send: plain data, so that it can cross to the generator's process
  * @property {string} method
  * @property {Header[]} headers
- * @property {string | null} body_base64 the same body for every request; null: a new user each
+ * @property {string | null} body_base64 the same body for every request; null to send a new user with each
  * @property {string} name
  * @property {number} seed
  * @property {Entry[]} [entries] requests to choose from, instead of the one above
  * @property {Replay} [replay] requests of an access log, instead of the one above
  * @property {Source} [source] file that the body, the entries or the replayed requests come from
  * @property {Record<string, string[]>} [data] columns that the entries name, of equal length
- * @property {Source} [data_source] file that they come from
+ * @property {Source} [data_source] file that the columns come from
  * @typedef {[name: string, value: string]} Header
- * @typedef {{ flag: 'body' | 'mix' | 'data' | 'replay', file: string, bytes: number, modified_at: string | null }} Source file: or (withheld), for a body on the command line
- * @typedef {{ file: string, requests: number, span_s: number, mean_rps: number, peak_rps: number, methods: string[], skipped: Skipped }} Replay what
- *   is known of a log, without its content; requests: GET and HEAD, as are all its figures; span_s: from the first arrival to the
- *   last, and one mean gap more; mean_rps: requests / span_s; peak_rps: in the busiest second
- * @typedef {{ lines: number, not_understood: number, first_line: number | null, methods: number, paths: number }} Skipped lines: of the
- *   log that are not empty; first_line: the first that was not understood; methods: requests other than GET and HEAD; paths: requests
- *   for something that cannot be sent as a path
+ * @typedef {{ flag: 'body' | 'mix' | 'data' | 'replay', file: string, bytes: number, modified_at: string | null }} Source file: path, or (withheld) for a body on the command line
+ * @typedef {{ file: string, requests: number, span_s: number, mean_rps: number, peak_rps: number, methods: string[], skipped: Skipped }} Replay facts
+ *   about a log, without its content; requests: number of GETs and HEADs, which all the figures are about; span_s: from the first
+ *   arrival to the last, plus one mean gap; mean_rps: requests / span_s; peak_rps: in the busiest second
+ * @typedef {{ lines: number, not_understood: number, first_line: number | null, methods: number, paths: number }} Skipped lines: number
+ *   of non-empty lines in the log; first_line: the first that was not understood; methods: requests other than GET and HEAD; paths:
+ *   requests whose target cannot be sent as a path
  * @typedef {{ name: string, method: string, path: string, body: string, weight: number, headers?: Record<string, string>,
  *   take?: Record<string, string>, slo?: Bounds }} Entry path, body, headers: templates, see template.js; body: empty for none; weight: its share of
- *   the requests is this share of all weights; take: JSON Pointers into its response by the name under which their values are kept; slo: of its own
+ *   all weights is its share of the requests; take: JSON Pointers into its response, by the name under which to keep their values;
+ *   slo: its own SLO
  */

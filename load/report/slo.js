@@ -5,20 +5,20 @@ import { count } from './format.js'
 
 const NAMES = /** @type {Latency[]} */ (['p50', 'p90', 'p95', 'p99', 'p999', 'mean', 'max'])
 
-/** What a text has to be, for messages. */
+/** Expected form of an SLO, for messages. */
 export const SLO_EXPECTED = `conditions such as p50<5ms,p99<50ms,success>=99.9%, each of ${NAMES.join(', ')} and success at most once`
 
-/** Stands for no bound on p99, since JSON has no infinity. No flag takes a longer time. */
+/** Represents no bound on p99, since JSON has no infinity. No flag accepts a longer time. */
 export const UNBOUNDED_MS = 24 * 3_600_000
 
 /**
- * Multiple of a bound that p99 may reach while the bound holds: three times that of exponentially distributed latencies, as
- * those of real services have longer tails.
+ * Multiple of a bound that p99 may reach while the bound holds: three times the multiple for exponentially distributed latencies,
+ * since real services have longer tails.
  * @type {Partial<Record<Latency, number>>}
  */
 const TAILS = { p50: 20, p90: 6, p95: 5, mean: 15 }
 
-/** `p50<5ms,p99<50ms,success>=99.9%` -> its bounds; undefined: something else. @param {unknown} text @returns {Bounds | undefined} */
+/** `p50<5ms,p99<50ms,success>=99.9%` -> its bounds; undefined for any other text. @param {unknown} text @returns {Bounds | undefined} */
 export function boundsOf(text) {
   const parts = String(text).split(',').map(conditionOf)
   const found = Object.fromEntries(parts.flatMap((one) => one ?? []))
@@ -40,7 +40,7 @@ function conditionOf(text) {
   return bound === undefined ? undefined : [[name, bound]]
 }
 
-/** The latencies that an SLO bounds, with their bounds in ms; those of its entries are not among them. @param {Bounds} slo */
+/** The latencies that an SLO bounds, with their bounds in ms; excludes the bounds of its entries. @param {Bounds} slo */
 export function latencyBounds({ p99_ms = UNBOUNDED_MS, also_ms = {} }) {
   const all = { ...also_ms, p99: p99_ms }
   return NAMES.flatMap((name) => {
@@ -50,8 +50,8 @@ export function latencyBounds({ p99_ms = UNBOUNDED_MS, also_ms = {} }) {
 }
 
 /**
- * About the highest p99 of a target that meets an SLO, in ms: the bound on its p99, p999 or max. Without one, it follows from the
- * other bounds by TAILS; without any bound, it is the timeout.
+ * Estimate of the highest p99 (ms) of a target that meets an SLO: the bound on its p99, p999 or max. Without such a bound, it follows
+ * from the other bounds by TAILS; without any bound, it is the timeout.
  * @param {Bounds} slo @param {number} timeout_s
  */
 export function highestP99(slo, timeout_s) {
@@ -61,7 +61,7 @@ export function highestP99(slo, timeout_s) {
   return Math.min(timeout_s * 1000, ...bounds.map(([name, bound_ms]) => Number(TAILS[name]) * bound_ms))
 }
 
-/** The same of the SLO that allows the most of a plan's. @param {{ slo: Slo, slos?: Slo[], timeout_s: number }} plan */
+/** The highest p99 (ms) that any SLO of a plan allows. @param {{ slo: Slo, slos?: Slo[], timeout_s: number }} plan */
 export function highestP99Of({ slo, slos = [slo], timeout_s }) {
   return Math.max(...slos.map((one) => highestP99(one, timeout_s)))
 }

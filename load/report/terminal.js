@@ -27,7 +27,7 @@ export function terminalOf(blocks, columns = TERMINAL_COLUMNS) {
     .replaceAll(NO_BREAK, ' ')
 }
 
-/** @param {Block} block @param {number} columns @returns {string | null} null: not for a terminal */
+/** @param {Block} block @param {number} columns @returns {string | null} null if it is not for a terminal */
 function blockText(block, columns) {
   if (block.kind === 'picture' || block.kind === 'method') return null
   if (block.kind === 'table') return tableText([block.head, ...block.rows].map(cellsOf), block.align, columns)
@@ -65,7 +65,7 @@ function tableText(rows, align, columns) {
   return tables.join('\n\n')
 }
 
-/** Columns for tables that are narrow enough, the first in each. @param {number[]} words the longest of each column @param {number} columns */
+/** Splits columns among tables that are narrow enough, each with the first column. @param {number[]} words length of each column's longest word @param {number} columns */
 function partsOf([first, ...others], columns) {
   const parts = [[0]]
   const firstWidth = first + BORDER + 1
@@ -96,7 +96,7 @@ function wrappedTable(rows, align, widths) {
   return lines.join('\n')
 }
 
-/** Makes the widest column narrower until all fit, but breaks no word. @param {string[][]} rows @param {number[]} words @param {number} columns */
+/** Narrows the widest column until all fit, without breaking a word. @param {string[][]} rows @param {number[]} words @param {number} columns */
 function fitted(rows, words, columns) {
   const widths = words.map((word, i) => Math.max(word, ...rows.map((cells) => cells[i].length)))
   const room = columns - BORDER * widths.length - 1

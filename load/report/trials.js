@@ -4,7 +4,7 @@ import { breakdown, cellName, count, milliseconds, NONE, offered, percent, whole
 /** @import { TrialRecord } from './record.js' */
 
 /**
- * The columns of a table of trials. A terminal shows no `detail`, and `trouble` only where there was some.
+ * The columns of a table of trials. A terminal shows no `detail`, and `trouble` only if there was any.
  * @type {{ head: string, text: (record: TrialRecord) => string, is?: 'detail' | 'trouble' }[]}
  */
 const COLUMNS = [
@@ -27,12 +27,12 @@ const COLUMNS = [
   { head: 'outcome', text: outcomeText },
 ]
 
-/** All trials of a run, a row each, in the order in which they ran. @param {TrialRecord[]} records */
+/** All trials of a run, one per row, in the order in which they ran. @param {TrialRecord[]} records */
 export function trialTable(records) {
   return tableOf(COLUMNS, records)
 }
 
-/** The same for a terminal. @param {TrialRecord[]} records */
+/** The trial table for a terminal, with fewer columns. @param {TrialRecord[]} records */
 export function shortTrialTable(records) {
   const isEmpty = (/** @type {typeof COLUMNS[0]} */ { text }) => records.every((record) => text(record) === '0')
   const shown = COLUMNS.filter((column) => column.is !== 'detail' && !(column.is === 'trouble' && isEmpty(column)))

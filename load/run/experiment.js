@@ -19,38 +19,38 @@ import { runExperiment } from './runner.js'
  */
 
 /**
- * A verb that measures: data, and functions of which all but `open`, `close` and `prepare` are pure. The shell and the runner do
+ * A verb that measures: data and functions, all pure except `open`, `close` and `prepare`. The shell and the runner do
  * the rest: command line, credentials, running, resuming, interruption, the frame of the report, and the exit code.
  * @template [P=any] the plan
  * @template {Findings} [F=any] what `analyse` finds
  * @typedef {object} Experiment
  * @property {string} name as on the command line
- * @property {string} [script] of npm, where it has another name
- * @property {string} about what it answers, in one line
+ * @property {string} [script] name of the npm script, if it differs
+ * @property {string} about the question that it answers, in one line
  * @property {string} [details] further lines of --help
  * @property {string} examples lines of --help
- * @property {Record<string, Flag>} flags its own; the shell adds those that all verbs have
- * @property {(given: Record<string, any>, settings: NodeJS.ProcessEnv) => P} plan from the parsed flags, and from the API's
+ * @property {Record<string, Flag>} flags the verb's own; the shell adds those common to all verbs
+ * @property {(given: Record<string, any>, settings: NodeJS.ProcessEnv) => P} plan made of the parsed flags and the API's
  *   settings: plain data, kept in run.json
- * @property {(plan: P) => string} [size] how much work it is, in a line
- * @property {(plan: P, begun: { results: Results, run: any }, io: Io) => Promise<object | void>} [prepare] before the first
- *   trial; throws UsageError where this plan cannot be run here; run.json keeps what it returns, and `analyse` finds it in `run`
+ * @property {(plan: P) => string} [size] the amount of work, in one line
+ * @property {(plan: P, begun: { results: Results, run: any }, io: Io) => Promise<object | void>} [prepare] runs before the first
+ *   trial; throws UsageError if this plan cannot run here; run.json keeps its result, which `analyse` finds in `run`
  * @property {(plan: P, records: TrialRecord[], notApplied: NotAppliedCell[]) => Step | null} design the next trial, or null when
  *   done; a resumed run calls it again
- * @property {(cell: Cell | null, place: Place, plan: P) => Promise<Target>} [open] the target of a cell, which stays open while
- *   the steps ask for the same cell; by default the local API, or the plan's URL
- * @property {(place: Place) => Promise<void>} [close] ends what `open` keeps for further cells
- * @property {(plan: P) => string} [pinning] which core does what, where it is not the local API that has one
- * @property {(plan: P, records: TrialRecord[], run: any) => F} analyse called once, when no trial is left: plain data
+ * @property {(cell: Cell | null, place: Place, plan: P) => Promise<Target>} [open] opens the target of a cell, which stays open
+ *   while the steps ask for the same cell; by default the local API or the plan's URL
+ * @property {(place: Place) => Promise<void>} [close] closes what `open` keeps for further cells
+ * @property {(plan: P) => string} [pinning] describes which core runs what, if the default text does not fit
+ * @property {(plan: P, records: TrialRecord[], run: any) => F} analyse called once, when no trial is left; returns plain data
  * @property {(findings: F) => Block[]} report the answer first, then what supports it
  * @property {(findings: F, run: Run) => Record<string, string>} [files] further files of the results folder, by name
- * @property {Older} [older] how runs of older versions are read
- * @typedef {{ problem: string | null, kept?: Record<string, any> } & Record<string, any>} Findings problem: why there is no
- *   trustworthy answer; kept: what run.json says of them, such as `capacity` and `limit`
+ * @property {Older} [older] reads runs of older versions
+ * @typedef {{ problem: string | null, kept?: Record<string, any> } & Record<string, any>} Findings problem: why no
+ *   trustworthy answer exists; kept: what run.json records of them, such as `capacity` and `limit`
  */
 
 /**
- * A verb that measures in a loop of its own instead, without trials. `measure` yields what it measured, row after row: plain data,
+ * A verb that measures in a loop of its own, without trials. `measure` yields its measurements row by row: plain data,
  * kept in run.json. When the signal aborts, it cleans up and throws.
  * @typedef {Omit<Experiment, 'design' | 'open' | 'close' | 'pinning' | 'analyse'> & {
  *   measure: (plan: any, io: Io) => AsyncIterable<any>, analyse: (plan: any, rows: any[], run: any) => Findings }} Measurement
@@ -60,16 +60,16 @@ import { runExperiment } from './runner.js'
 /**
  * A verb that keeps no run of its own.
  * @typedef {Pick<Experiment, 'script' | 'about' | 'details' | 'examples' | 'flags'> & { operands?: string, experiment?: Experiment,
- *   run: (command: Command, io: Io) => Promise<Ended> }} Action operands: what --help calls them; experiment: by which the results
- *   that it keeps are shown
+ *   run: (command: Command, io: Io) => Promise<Ended> }} Action operands: their name in --help; experiment: shows the results
+ *   that the action keeps
  * @typedef {{ given: Record<string, any>, operands: string[], argv: string[], json?: boolean }} Command given: values of the flags;
- *   argv: as it may be written down; json: stdout is for the answer as JSON
- * @typedef {{ run: any, text: string | null, folder: string | null }} Ended run: run.json; text: for the terminal; null: nothing was
- *   measured; folder: null: nothing was kept
+ *   argv: without secrets; json: stdout is reserved for the answer as JSON
+ * @typedef {{ run: any, text: string | null, folder: string | null }} Ended run: run.json; text: for the terminal, null if nothing was
+ *   measured; folder: null if nothing was kept
  */
 
 /**
- * Begins a run, or resumes one. A database URL must be given again then, since its password is not kept.
+ * Begins or resumes a run. To resume it, a database URL must be given again, since its password is not kept.
  * @param {Verb} verb @param {Command} command @param {Io} given_io @returns {Promise<Ended>} @throws {UsageError}
  */
 export async function runVerb(verb, command, given_io) {
@@ -104,7 +104,7 @@ export async function runVerb(verb, command, given_io) {
 }
 
 /**
- * The plan of a resumed run. Flags beside --resume must match the run; they are needed only for secrets on its command line,
+ * The plan of a resumed run. Flags given with --resume must match the run; they are needed only for secrets on its command line,
  * which are not kept.
  * @param {any} run @param {string} folder @param {Record<string, any>} given @param {boolean} hasSeed
  * @param {(given: Record<string, any>) => any} planOf

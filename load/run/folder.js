@@ -6,9 +6,9 @@ import { UsageError } from '../command/errors.js'
 const SHOWN = 3
 
 /**
- * A run puts a lock file into its results folder, since Node cannot lock files. Its name holds the process id and when the process
- * began; the lock of a process that has ended does not count, so a kill -9 leaves nothing to tidy up. Only processes of this
- * machine are seen.
+ * A run puts a lock file into its results folder, since Node cannot lock files. Its name holds the process id and start time;
+ * the lock of a process that has ended does not count, so a kill -9 leaves nothing to clean up. Processes on other machines
+ * are not detected.
  */
 const LOCK = /^lock-(\d+)-([0-9a-z]+)$/
 const TRIES = 5
@@ -23,7 +23,7 @@ export function refuseForeign(folder) {
   throw new UsageError(`--out: expected a new or empty folder, got ${folder}, which holds ${shown}`)
 }
 
-/** Appending would follow a link to wherever it points. @param {string} folder of a run @throws {UsageError} if any of its files is a link */
+/** Refuses links, which appending would follow. @param {string} folder of a run @throws {UsageError} if any of its files is a link */
 export function refuseLinks(folder) {
   const link = fs.readdirSync(folder, { withFileTypes: true }).find((entry) => entry.isSymbolicLink())
   if (link)
@@ -34,9 +34,9 @@ export function refuseLinks(folder) {
 const held = new Map()
 
 /**
- * Holds a folder until this process ends. A run writes its lock first and then looks for others: two runs that do so at the same
- * moment see each other, and both withdraw and try again after a random time.
- * @param {string} folder that exists @param {string} flag for messages @throws {UsageError} if another process holds it
+ * Locks a folder until this process ends. A run writes its lock before it looks for others: two runs that do so at the same
+ * moment see each other, and both withdraw and retry after a random time.
+ * @param {string} folder must exist @param {string} flag for messages @throws {UsageError} if another process holds it
  */
 export function holdFolder(folder, flag) {
   const key = fs.realpathSync(folder)
@@ -59,7 +59,7 @@ export function holdFolder(folder, flag) {
   )
 }
 
-/** @param {string} folder that exists */
+/** Removes our lock from a folder, if there is one. @param {string} folder */
 export function releaseFolder(folder) {
   const key = fs.existsSync(folder) ? fs.realpathSync(folder) : folder
   const own = held.get(key)
@@ -67,7 +67,7 @@ export function releaseFolder(folder) {
   held.delete(key)
 }
 
-/** The process that holds a folder; files of processes that have ended are removed. @param {string} folder */
+/** Finds the process that holds a folder, and removes the locks of ended processes. @param {string} folder */
 function otherHolder(folder) {
   for (const name of fs.readdirSync(folder)) {
     const [, pid, start] = LOCK.exec(name) ?? []

@@ -1,13 +1,13 @@
 /**
- * Converts runs of older versions, in which a trial's place in the design was one string, and so was its cell.
- * @typedef {object} Older how those of a verb are read
+ * Converts runs of older versions, which kept a trial's place in the design, and its cell, as one string each.
+ * @typedef {object} Older reads the older runs of a verb
  * @property {(experiment: string) => At} at
- * @property {(cell: string) => Cell | null} [cell] by default, settings as `cellOf` reads them
+ * @property {(cell: string) => Cell | null} [cell] defaults to `cellOf`, which reads settings
  * @property {(plan: any) => any} [plan]
  * @import { At, Cell } from '../report/record.js'
  */
 
-/** A line of trials.ndjson. @param {any} record @param {{ name: string, older?: Older }} verb */
+/** Converts a line of trials.ndjson. @param {any} record @param {{ name: string, older?: Older }} verb */
 export function currentRecord(record, { name, older }) {
   if (record.at || !older) return record
   const { at, cell = cellOf } = older

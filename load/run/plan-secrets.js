@@ -8,8 +8,8 @@ import { refuseChanged } from '../generators/source.js'
 /** @import { Entry, Header, MixPlan } from '../report/record.js' */
 
 /**
- * A plan as run.json keeps it: without values of headers and queries, and without bodies. References to secrets stay, so that
- * the run can be resumed.
+ * A plan as run.json keeps it: without bodies, and without values of headers and queries that may be secret. References to
+ * secrets stay, so that the run can be resumed.
  * @template {{ mix?: MixPlan }} P
  * @param {P} plan
  * @returns {P}
@@ -34,16 +34,16 @@ export function keptPlan(plan) {
   )
 }
 
-/** Whether a kept plan lacks something that only its command line held; entries of a mix are read from its file again. @param {{ mix?: object, without?: unknown }} plan */
+/** Whether a plan lacks what only its command line held; mix entries come from a file. @param {{ mix?: object, without?: unknown }} plan */
 export function lacksCredentials({ mix, without, ...plan }) {
   return JSON.stringify({ ...plan, mix: { ...mix, entries: undefined } }).includes(WITHHELD)
 }
 
 /**
- * A plan that can be run: with the secrets that it refers to, and the bodies that a kept plan lacks. It must not be written down.
+ * A plan that can be run: with the secrets that it refers to, and the bodies that a kept plan lacks. It must never be stored.
  * @template {{ mix?: MixPlan }} P
- * @param {P} plan as the flags give it, or as run.json keeps it
- * @returns {P & { shown_url?: string }} shown_url: the URL as it may be written down
+ * @param {P} plan from the flags, or as run.json keeps it
+ * @returns {P & { shown_url?: string }} shown_url: the URL without secrets
  * @throws {UsageError} if a secret or a file is missing, or a file has changed since the run began
  */
 export function livePlan(plan) {
@@ -67,7 +67,7 @@ export function livePlan(plan) {
 }
 
 /**
- * Changes every part of a plan that may hold a secret.
+ * Applies a change to every part of a plan that may hold a secret.
  * @param {any} plan
  * @param {{ url: (flag: string, url: string) => { url: string, shown_url?: string }, header: (name: string, value: string) => string,
  *   entry: (entry: Entry) => object, body: Partial<Pick<MixPlan, 'body_base64' | 'data'>> }} change
@@ -90,7 +90,7 @@ function changed(plan, change) {
   }
 }
 
-/** A warning for each secret that others may read. @param {{ mix?: MixPlan }} plan @returns {string[]} */
+/** Warns of each secret that other users may read. @param {{ mix?: MixPlan }} plan @returns {string[]} */
 export function secretWarnings(plan) {
   const { url, metrics_url, postgres_url, sides = {}, mix } = /** @type {any} */ (plan)
   const urls = [url, metrics_url, postgres_url, ...Object.values(sides).map((side) => side.url)].filter(Boolean)

@@ -11,12 +11,12 @@ import { cellName, count, milliseconds, offered } from '../report/format.js'
 
 /** Time between two trials: processes end and start, and rows are counted. */
 const BETWEEN_TRIALS_S = 0.5
-/** In a longer line, the eye loses its place. */
+/** Longer lines are hard to follow. */
 const MAX_COLUMNS = 100
 const BAR_WIDTH = 24
 
 /**
- * Shows the progress of a run: live on a terminal, or a line per trial where there is none or NO_COLOR is set (no-color.org).
+ * Shows the progress of a run: live on a terminal, or a line per trial without a terminal or with NO_COLOR set (no-color.org).
  * @param {Output} stream @param {NodeJS.ProcessEnv} env
  */
 export function createProgress(stream, env) {
@@ -53,12 +53,12 @@ export function createProgress(stream, env) {
       show({})
     },
 
-    /** About once a second. @param {Looks} looks */
+    /** Called about once a second. @param {Looks} looks */
     tick(looks) {
       if (!shown) return
       const now_ms = performance.now()
       const seconds = (now_ms - looked_ms) / 1000
-      // The count starts again after the warm-up, and the first look comes after a second of load.
+      // The count restarts after the warm-up, and the first look comes after one second of load.
       const isFirst = completed === 0 || looks.completed < completed
       const achieved_rps = isFirst ? looks.completed : Math.round((looks.completed - completed) / seconds)
       looked_ms = now_ms
@@ -98,9 +98,9 @@ function labelOf(cell, load) {
  * @param {Shown} shown @param {number} columns
  * @typedef {{ trial: number, trials: number, about: string, before: string, offered: string, done_s: number, passed_s: number,
  *   left_s: number, now?: Looks & { achieved_rps: number } }} Shown trials: estimated total; about: what the trial is for;
- *   before: how the previous one ended; done_s: time of the previous ones; passed_s: of this one so far; left_s: of this one and
- *   all after it, when it began
- * @typedef {Counts & { api_core_ratio?: number | null }} Looks at the current load; p99_ms: of the last second, about
+ *   before: how the previous trial ended; done_s: time of all previous trials; passed_s: time of this one so far; left_s: time
+ *   of this one and all after it, estimated when it began
+ * @typedef {Counts & { api_core_ratio?: number | null }} Looks at the current load; p99_ms: of about the last second
  */
 export function screenOf(shown, columns) {
   const { trial, trials, about, before, done_s, passed_s, left_s } = shown

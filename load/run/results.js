@@ -13,7 +13,7 @@ import { currentRecord } from './older.js'
 const PLACEHOLDER = '{}\n'
 
 /**
- * A new run: its folder, and run.json as it begins.
+ * Creates a new run: its folder, and the initial content of its run.json.
  * @param {string} verb @param {{ argv: string[], out: string | undefined, plan: any }} options out: folder; by default results/<run_id>
  * @throws {UsageError} when the folder holds anything
  */
@@ -23,7 +23,7 @@ export function beginRun(verb, { argv, out, plan }) {
   return { results: Results.create(out, run_id), run: { run_id, verb, argv, started_at, plan } }
 }
 
-/** A run that was cut off. @param {Written} verb @param {string} folder @throws {UsageError} when there is none of this verb */
+/** Reopens an interrupted run. @param {Written} verb @param {string} folder @throws {UsageError} if it holds none of this verb */
 export function resumeRun(verb, folder) {
   const results = Results.resume(folder)
   const run = results.readRun(verb)
@@ -31,9 +31,9 @@ export function resumeRun(verb, folder) {
   return { results, run }
 }
 
-/** @typedef {{ name: string, older?: Older }} Written the verb that wrote a run; older: how runs of older versions are read */
+/** @typedef {{ name: string, older?: Older }} Written the verb that wrote a run; older: reads runs of older versions */
 
-/** A run's folder: run.json, trials.ndjson with a line per trial, written and flushed as each ends, and what is derived from them. */
+/** A run's folder: run.json, trials.ndjson (a line per trial, flushed as each trial ends), and files derived from them. */
 export class Results {
   /** @param {string} folder */
   constructor(folder) {
@@ -59,14 +59,14 @@ export class Results {
     }
   }
 
-  /** Of a run that was cut off. @param {string} folder @throws {UsageError} when there is none, or a run is using it */
+  /** Reopens an interrupted run's folder. @param {string} folder @throws {UsageError} if it holds no run, or another run is using it */
   static resume(folder) {
     const results = new Results(folder)
     results.readRun()
     refuseLinks(folder)
     holdFolder(folder, '--resume')
     const trials = results.file('trials.ndjson')
-    // A line without its newline was being written when the process died: that trial is measured again.
+    // A line without its newline was cut off when the process died: that trial is measured again.
     if (fs.existsSync(trials)) fs.truncateSync(trials, fs.readFileSync(trials).lastIndexOf('\n') + 1)
     return results
   }
@@ -114,7 +114,7 @@ export class Results {
     fs.appendFileSync(this.file('trials.ndjson'), `${JSON.stringify(record)}\n`, { flush: true })
   }
 
-  /** In one step: no reader finds half a file, and a link is replaced instead of what it leads to. @param {string} name @param {string} text */
+  /** Writes atomically: no reader sees half a file, and a link is replaced, not its target. @param {string} name @param {string} text */
   writeText(name, text) {
     const temporary = this.file(`${name}.tmp`)
     fs.rmSync(temporary, { force: true })
@@ -128,7 +128,7 @@ export class Results {
   }
 }
 
-/** results/<run_id>, with a number appended where two runs start in the same second. @param {string} runId */
+/** Creates results/<run_id>, with a number appended if two runs start in the same second. @param {string} runId */
 function newFolder(runId) {
   fs.mkdirSync('results', { recursive: true })
   for (let i = 1; ; i++) {

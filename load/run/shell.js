@@ -27,11 +27,11 @@ const COMMON = {
 }
 
 /**
- * Runs the verb that a command line names. A URL in its place is the target of a sweep, by GET unless told otherwise.
+ * Runs the verb that a command line names. A URL in its place is the target of a sweep, by GET unless a flag says otherwise.
  * @param {Record<string, Verb | Action>} verbs @param {string[]} command @param {Partial<Shell>} [shell]
  * @returns {Promise<number>} exit code
  * @typedef {{ stdin: Input, stdout: Output, stderr: Output, env: NodeJS.ProcessEnv, dotenvFile: string, signal: AbortSignal,
- *   tidy: () => Promise<void>, lab: Partial<Lab>, platform: NodeJS.Platform }} Shell surroundings of a verb: by default those of this process;
+ *   tidy: () => Promise<void>, lab: Partial<Lab>, platform: NodeJS.Platform }} Shell a verb's environment, by default this process's;
  *   signal: interrupts the verb; by default, SIGINT, SIGTERM and SIGHUP do; tidy: removes what killed labs left behind
  * @typedef {{ write: (text: string) => unknown, isTTY?: boolean, rows?: number, columns?: number }} Output
  */
@@ -76,15 +76,15 @@ export async function main(verbs, command, shell = {}) {
     if (signal.aborted) return EXIT.interrupted
     const isUsers = error instanceof UsageError || error instanceof DatabaseError
     const { message, stack, code } = /** @type {NodeJS.ErrnoException} */ (error)
-    // The message is enough where the system (a full disk, a missing folder), another host or the API failed; a stack is for our
-    // own mistakes.
+    // The message is enough if the system (a full disk, a missing folder), another host or the API failed; only our own bugs
+    // need a stack trace.
     const isOthers = error instanceof RemoteError || error instanceof ServiceEnded || /^E[A-Z]+$/.test(String(code))
     stderr.write(`redline: ${isUsers || isOthers ? spoken(message) : stack}\n`)
     return isUsers ? EXIT.usage : EXIT.noAnswer
   }
 }
 
-/** A URL alone is asked for by GET, which changes nothing there. @param {string[]} command a URL, and flags of a sweep */
+/** Turns a URL into a sweep. By default, it uses GET, which changes nothing there. @param {string[]} command a URL, and flags of a sweep */
 function sweepOf(command) {
   const isTold = command.some((word) => /^--(method|body|mix|replay)(=|$)/.test(word))
   return ['sweep', '--url', ...command, ...(isTold ? [] : ['--method', 'GET'])]
@@ -102,7 +102,7 @@ function verbsText(verbs) {
   return known.map(([command, about]) => `${command.padEnd(width)}   ${about}\n`).join('')
 }
 
-/** A verb's own flags, and those that all of its kind have. @param {Verb | Action} verb @returns {Record<string, Flag>} */
+/** A verb's own flags, and those common to all verbs of its kind. @param {Verb | Action} verb @returns {Record<string, Flag>} */
 function flagsOf(verb) {
   if ('run' in verb) return { ...verb.flags, ...COMMON, ...verb.flags }
   if ('measure' in verb) return { ...verb.flags, out: OUT, ...COMMON }
@@ -132,7 +132,7 @@ function print({ run, text, folder }, json, isResumable, stdout, stderr) {
   return run.problem ? EXIT.noAnswer : (run.exit_code ?? EXIT.answered)
 }
 
-/** The first signal stops the load and lets the run clean up; the second ends it at once, its children with it. */
+/** The first signal stops the load and lets the run clean up; the second ends the run and its children at once. */
 function abortOnSignals() {
   const controller = new AbortController()
   onSignals(['SIGINT', 'SIGTERM', 'SIGHUP'], {

@@ -7,10 +7,10 @@ import { startService } from './service.js'
 
 /**
  * @import { Host } from './ssh/host.js'
- * @typedef {{ databaseUrl: string, env: NodeJS.ProcessEnv, logFile: string, host?: Host }} Place of the API; env: and of its Postgres
+ * @typedef {{ databaseUrl: string, env: NodeJS.ProcessEnv, logFile: string, host?: Host }} Place of the API; env: also read by pg
  */
 
-/** The cell whose way to the database is longer, by ms that are added to a round trip, and the setting that has its round trip (ms). */
+/** The cell that lengthens the path to the database, by ms added to a round trip, and the setting that holds the round trip (ms). */
 export const ADDED_RTT = 'DB_RTT_MS'
 export const ROUND_TRIP = 'DB_ROUND_TRIP_MS'
 
@@ -18,10 +18,10 @@ const STOP_GRACE_MS = 2000
 const PROXY = fileURLToPath(new URL('distance-proxy.js', import.meta.url))
 
 /**
- * Starts a program between the API and its Postgres, on a free port of loopback.
+ * Starts a program between the API and its Postgres, on a free loopback port.
  * @param {string} name for messages @param {Place} place @param {(port: number) => string[] | Promise<string[]>} commandOn
  * @returns {Promise<{ databaseUrl: string, end: () => Promise<void> }>} databaseUrl: through the program
- * @throws {NotApplied} where the API is on another host
+ * @throws {NotApplied} if the API is on another host
  */
 export async function startBetween(name, { databaseUrl, env, logFile, host }, commandOn) {
   if (host) throw new NotApplied(`${name} runs beside the lab, on loopback: expected the API there, too, got --ssh`)
@@ -33,25 +33,25 @@ export async function startBetween(name, { databaseUrl, env, logFile, host }, co
   return { databaseUrl: atPort(databaseUrl, ports[0]), end: service.stop }
 }
 
-/** The same database behind a port of loopback. @param {string} databaseUrl @param {number} port */
+/** Redirects a database URL to a loopback port. @param {string} databaseUrl @param {number} port */
 export function atPort(databaseUrl, port) {
   const url = new URL(databaseUrl)
-  // A parameter would win over the host of the URL; and without a host, a URL takes no port.
+  // A host parameter would override the URL's own host; and a URL without a host takes no port.
   url.searchParams.delete('host')
   url.hostname = '127.0.0.1'
   url.port = String(port)
   return url.href
 }
 
-/** Whether pg would use TLS, for which it also looks into the environment. @param {Pick<Place, 'databaseUrl' | 'env'>} place */
+/** Whether pg would use TLS; pg also reads the environment. @param {Pick<Place, 'databaseUrl' | 'env'>} place */
 export function asksForTls({ databaseUrl, env }) {
   return (new URL(databaseUrl).searchParams.get('sslmode') ?? env.PGSSLMODE) === 'verify-full'
 }
 
 /**
- * Puts a proxy between this place and its Postgres which delays what goes through, so that a round trip takes longer.
+ * Puts a delaying proxy between this place and its Postgres, so that a round trip takes longer.
  * @param {Place} place @param {number} roundTrip_ms
- * @throws {NotApplied} where the API is on another host, or Postgres is asked for a certificate in its own name
+ * @throws {NotApplied} if the API is on another host, or Postgres has to present a certificate in its own name
  */
 export async function putDistance(place, roundTrip_ms) {
   if (asksForTls(place)) throw new NotApplied('the proxy: expected a Postgres without TLS, got verify-full')
@@ -61,7 +61,7 @@ export async function putDistance(place, roundTrip_ms) {
   })
 }
 
-/** The shortest round trip of some statements that ask nothing, in ms. @param {string} databaseUrl */
+/** The shortest round trip of several empty statements, in ms. @param {string} databaseUrl */
 export async function shortestRoundTrip(databaseUrl) {
   const client = await connect(databaseUrl)
   try {

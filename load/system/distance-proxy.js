@@ -2,8 +2,8 @@ import net from 'node:net'
 import { createLine } from './line.js'
 
 /**
- * A long way to Postgres, as a process: `distance-proxy.js PORT ROUND_TRIP_MS HOST PORT`, with a folder for HOST where Postgres listens on
- * a socket of the file system. Timers are good to a millisecond, so the way there takes whole ones, and the way back the rest.
+ * Process that simulates a distant Postgres: `distance-proxy.js PORT ROUND_TRIP_MS HOST PORT`; HOST is a folder if Postgres listens on a
+ * Unix socket. Timers are accurate to a millisecond, so the way there takes whole milliseconds, and the way back the rest.
  */
 const [port, roundTrip_ms] = process.argv.slice(2, 4).map(Number)
 const [host, serverPort] = process.argv.slice(4)

@@ -1,5 +1,5 @@
 /**
- * A line on which things arrive later, and in order: two timers may fire in the wrong order by a millisecond.
+ * A delay line that preserves order: two plain timers, a millisecond apart, may fire in the wrong order.
  * @param {{ now: () => number, setTimeout: (run: () => void, ms: number) => unknown }} [clock]
  * @returns {(delay_ms: number, arrive: () => void) => void}
  */
@@ -13,7 +13,7 @@ export function createLine(clock = { now: () => performance.now(), setTimeout })
     onTheWay.push(arrive)
     wait()
 
-    /** Node's timers count whole milliseconds from the beginning of a turn of the event loop, and so may fire early. */
+    /** Rechecks the clock: Node's timers count whole milliseconds from the start of an event loop turn, and so may fire early. */
     function wait() {
       const left_ms = arrivesAt_ms - clock.now()
       if (left_ms > 0) clock.setTimeout(wait, left_ms)

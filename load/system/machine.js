@@ -6,7 +6,7 @@ import { textOf } from '../../sql/scratch.js'
 
 export { textOf }
 
-/** This machine, for run.json. */
+/** Describes this machine, for run.json. */
 export function describeMachine() {
   return {
     cpu_model: os.cpus()[0]?.model.trim() || 'unknown',
@@ -52,7 +52,7 @@ export function expandCores(list) {
   })
 }
 
-/** @param {string} file @param {RegExp} pattern whose first group is the number; null: the file lacks it */
+/** @param {string} file @param {RegExp} pattern its first group is the number; returns null if the file lacks it */
 export function numberIn(file, pattern) {
   const found = foundIn(file, pattern)
   return found === null ? null : Number(found)

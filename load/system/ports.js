@@ -3,12 +3,12 @@ import net from 'node:net'
 import getPort from 'get-port'
 import { ServiceEnded } from '../command/errors.js'
 
-/** Below the ephemeral ports, which under load do not stay free for long. */
+/** Range below the ephemeral ports, which do not stay free for long under load. */
 const RANGE = { from: 12_000, to: 32_000 }
 const DRAWS = 20
 const START_TRIES = 3
 
-/** Returns different ports of loopback on which nobody listens. @param {number} count */
+/** Returns distinct loopback ports on which nobody listens. @param {number} count */
 export async function freePorts(count) {
   /** @type {number[]} */
   const ports = []
@@ -20,7 +20,7 @@ export async function freePorts(count) {
 }
 
 /**
- * Starts a service on free ports. If it ends because another process has taken one meanwhile, it is started on others.
+ * Starts a service on free ports. If it ends, as when another process has just taken one of them, starts it on others.
  * @template Service @param {number} count @param {(ports: number[]) => Promise<Service>} startOn
  */
 export async function onFreePorts(count, startOn) {

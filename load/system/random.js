@@ -6,7 +6,7 @@ export function seededRandom(seed) {
   return () => randomAt(seed, n++)
 }
 
-/** Number `n`, from 0, of seededRandom, computed directly. @param {number} seed @param {number} n */
+/** Number `n` (from 0) of seededRandom's sequence, computed directly. @param {number} seed @param {number} n */
 export function randomAt(seed, n) {
   const state = (seed + Math.imul(n + 1, STEP)) | 0
   let mixed = Math.imul(state ^ (state >>> 15), 1 | state)

@@ -1,10 +1,10 @@
 /**
- * A fixed piece of work of the kind that a service in Node does: JSON of some megabytes is read, kept in objects and written. Prints the
- * milliseconds of CPU time that it took, the median of several times.
+ * A fixed piece of work, typical of a Node service: parses half a megabyte of JSON, keeps it in objects and writes it again. Prints the
+ * CPU time in milliseconds, the median of several runs.
  */
 
 const ROWS = 8000
-/** The first ones are compiled. */
+/** Number of first runs that do not count, since V8 compiles the code in them. */
 const COLD_TIMES = 2
 const TIMES = 5
 

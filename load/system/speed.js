@@ -6,8 +6,8 @@ const WORK = fileURLToPath(new URL('speed-work.js', import.meta.url))
 const TIMEOUT_MS = 10_000
 
 /**
- * How long a fixed piece of work takes on the given cores now. A core's speed varies with its clock, with the memory's other users
- * and with what a host gives to its other guests. The work is a process of its own, so what a service has done before does not matter.
+ * Times a fixed piece of work on the given cores. A core's speed varies with its clock, with the other users of the memory and with
+ * what a host gives to its other guests. The work runs in a process of its own, so a service's past does not matter.
  * @param {string | null} cores list such as "0" or "1-3"; null: wherever the system puts it
  * @returns {Promise<number | null>} ms; null: it could not be run
  */

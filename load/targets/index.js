@@ -13,15 +13,15 @@ import { openSsh } from './ssh.js'
  * The service under test.
  * @typedef {{ kind: 'local' | 'url' | 'started' | 'ssh', url: string, shownUrl?: string, adminUrl: string | null, metricsUrl: string | null,
  *   died: Promise<never>, stop: () => Promise<void> } & Process & Special} Target url: of the loaded endpoint; shownUrl: url without
- *   secrets; adminUrl: origin of /metrics, /healthz and /readyz; metricsUrl: page in Prometheus' text format; died: rejects when it
- *   ends by itself
+ *   secrets; adminUrl: origin of /metrics, /healthz and /readyz; metricsUrl: page in Prometheus' text format; died: rejects when the
+ *   service ends by itself
  * @typedef {{ pid: number | null, cores: string | null, softNofile?: number | null, words?: string[], host?: Host,
- *   settings: Record<string, string | number | null> }} Process cores: it may run on; words: its command line; host: on which it
- *   runs, if not this one; settings: read back from it
+ *   settings: Record<string, string | number | null> }} Process cores: those that it may run on; words: its command line; host: runs
+ *   it, if not this machine; settings: read back from it
  * @typedef {{ processes?: { pid: number, name: string }[], countsRows: boolean, writesBeside?: boolean, disturb?: Disturb, startLoad?: typeof startGenerator,
- *   watch?: () => Promise<Probe>, fill?: () => Promise<void> }} Special processes: of a service that is not ours, each with its descendants; countsRows: its rows are in the run's database; writesBeside: the disturbance stores rows
- *   too, so that the trial's own cannot be counted; startLoad: starts the load, if it is not one of the lab's generators; watch:
- *   starts a probe of its own after the warm-up; fill: puts rows into the emptied table before a trial
+ *   watch?: () => Promise<Probe>, fill?: () => Promise<void> }} Special processes: of a service that is not ours, each with its
+ *   descendants; countsRows: its rows are in the run's database; writesBeside: the disturbance also stores rows, so the trial's own cannot
+ *   be counted; startLoad: replaces the lab's generators; watch: starts its own probe after the warm-up; fill: fills the emptied table
  * @typedef {(generator: { pid: number }, at: any, trial: DisturbedTrial, signal: AbortSignal) => Promise<Calm>} Disturb begins a disturbance
  *   for one trial; at: the trial's place in the design; trial: its number and its load
  * @typedef {Pick<StepLoad, 'driver' | 'rate_rps' | 'connections'> & { trial: number, mix: MixPlan, timeout_s: number }} DisturbedTrial
@@ -29,8 +29,8 @@ import { openSsh } from './ssh.js'
  */
 
 /**
- * What a load needs to know of its target. An unknown server may dedicate a process or a thread to each open connection; idle ones would
- * then block it. @param {Pick<Target, 'kind' | 'url'>} target
+ * The target as its load needs it. An unknown server may dedicate a process or a thread to each open connection, and idle connections
+ * would then block it. @param {Pick<Target, 'kind' | 'url'>} target
  */
 export function addressOf({ kind, url }) {
   return { url, on_demand: kind === 'url' || kind === 'started' }
@@ -41,9 +41,9 @@ export { openStarted } from './started.js'
 export { openUrl } from './url.js'
 
 /**
- * Starts the API on the given host, by default this one, and what delays its way to the database.
- * @param {Place} place @returns {Promise<Target>} its settings have the round trip through what delays it
- * @typedef {Parameters<typeof openLocal>[0] & { host?: Host, added_rtt_ms?: number }} Place added_rtt_ms: to each round trip
+ * Starts the API on the given host, by default this one, and the proxy that delays its path to the database.
+ * @param {Place} place @returns {Promise<Target>} its settings include the round trip through the proxy
+ * @typedef {Parameters<typeof openLocal>[0] & { host?: Host, added_rtt_ms?: number }} Place added_rtt_ms: added to each round trip
  */
 export async function openApi({ added_rtt_ms, ...place }) {
   if (!added_rtt_ms) return place.host ? openSsh(place) : openLocal(place)

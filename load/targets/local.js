@@ -11,7 +11,7 @@ import { startService } from '../system/service.js'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 
-/** Node's own flags for the API, as `npm start` has them. */
+/** Node's own flags for the API, as in `npm start`. */
 export const NODE_FLAGS = nodeFlagsOf(ROOT)
 
 const POLL_TIMEOUT_MS = 2000
@@ -21,7 +21,7 @@ const STOP_GRACE_MS = 12_000
 /** Variables that the API would accept from a `.env` (api/config.js). */
 const PG_VARIABLES = ['HOST', 'PORT', 'USER', 'PASSWORD', 'DATABASE', 'SSLMODE', 'OPTIONS', 'APPNAME']
 
-/** Exit code of the API for a wrong configuration. */
+/** Exit code of the API for an invalid configuration. */
 const CONFIG_EXIT_CODE = 2
 
 /**
@@ -30,9 +30,9 @@ const CONFIG_EXIT_CODE = 2
  * @param {{ databaseUrl: string, cores: string | null, env: NodeJS.ProcessEnv, logFile: string, node?: string, nodeFlags?: string[],
  *   nofile?: number | string | null, listen?: { host: string, port: number } | null, root?: string }} options cores: for the API alone; null: not
  *   pinned; logFile: takes its output; node: program that runs it, by default ours; nodeFlags: in addition to those of `npm start`;
- *   nofile: its limit of open files; null: ours; listen: for clients, by default on a free port of loopback; root: of
- *   the checkout that it is from, by default this one
- * @returns {Promise<Target>} @throws {UsageError} when it refuses its configuration, or cannot reach its database
+ *   nofile: its limit of open files; null: ours; listen: address for clients, by default a free port of loopback;
+ *   root: of its checkout, by default this one
+ * @returns {Promise<Target>} @throws {UsageError} if it refuses its configuration, or cannot reach its database
  */
 export async function openLocal(options) {
   const { databaseUrl, cores, env, logFile, node = process.execPath, nodeFlags = [], nofile = null } = options
@@ -79,7 +79,7 @@ function nodeFlagsOf(root) {
   return JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')).scripts.start.match(/--\S+/g) ?? []
 }
 
-/** Why the API is not ready, empty if it does not say; null: it is ready. @param {string} adminUrl @returns {Promise<string | null>} */
+/** Reason why the API is not ready, empty if none given; null: it is ready. @param {string} adminUrl @returns {Promise<string | null>} */
 async function unreadiness(adminUrl) {
   try {
     const answer = await fetch(`${adminUrl}/readyz`, { signal: AbortSignal.timeout(POLL_TIMEOUT_MS) })
@@ -90,7 +90,7 @@ async function unreadiness(adminUrl) {
   }
 }
 
-/** Reads the settings from the process itself: from its metrics, and the limits from the kernel. @param {string} adminUrl @param {number} pid */
+/** Reads the settings back from the process's metrics, and its limits from the kernel. @param {string} adminUrl @param {number} pid */
 async function readBack(adminUrl, pid) {
   const names = ['redline_config_info', 'nodejs_version_info']
   const metrics = await readMetrics(`${adminUrl}/metrics`, names, READ_BACK_TIMEOUT_MS)
@@ -101,7 +101,7 @@ async function readBack(adminUrl, pid) {
   return { ...Object.fromEntries(settings), NOFILE: nofileOf(pid), NODE: version }
 }
 
-/** Lets the URL alone name the database. pg ignores empty variables, but they hide those of a `.env`. @param {NodeJS.ProcessEnv} env */
+/** Lets only the URL name the database. pg ignores empty variables, but they override a `.env`. @param {NodeJS.ProcessEnv} env */
 function withoutPgVariables(env) {
   const others = Object.entries(env).filter(([name]) => !name.startsWith('PG') || name === 'PGPASSFILE')
   return Object.fromEntries([...others, ...PG_VARIABLES.map((name) => [`PG${name}`, ''])])

@@ -9,16 +9,16 @@ import { openUrl } from './url.js'
 /** @import { Target } from './index.js' */
 
 const KEEPER = fileURLToPath(new URL('keeper.js', import.meta.url))
-/** A JVM or a container may take long. */
+/** A JVM or a container may take long to start. */
 const START_TIMEOUT_MS = 60_000
 const STOP_GRACE_MS = 10_000
 const POLL_TIMEOUT_MS = 2000
 
 /**
- * Starts a service of the user's on its core, and waits until its URL answers, in whatever way.
+ * Starts a user's service on its core, and waits until its URL answers, with whatever status.
  * @param {{ start: string, url: string, metricsUrl?: string | null, shownUrl?: string, cores: string | null, env: NodeJS.ProcessEnv,
  *   logFile: string, cwd?: string, signal?: AbortSignal }} options start: command for the shell; logFile: takes its output; signal: ends the wait
- * @returns {Promise<Target>} @throws {UsageError} when the URL is not of this machine, or answers already
+ * @returns {Promise<Target>} @throws {UsageError} if the URL is not on this machine, or already answers
  */
 export async function openStarted({ start, url, metricsUrl, shownUrl, cores, env, logFile, cwd, signal }) {
   const { origin } = new URL(url)
@@ -32,7 +32,7 @@ export async function openStarted({ start, url, metricsUrl, shownUrl, cores, env
   })
   const [, pid = service.pid] = familyOf(service.pid)
   const own = { kind: /** @type {const} */ ('started'), pid, cores: coresOf(pid) }
-  // A shell, if the command is a script.
+  // The process is a shell if the command is a script.
   const processes = [{ pid, name: 'the service' }]
   return { ...openUrl(url, { metricsUrl, shownUrl, processes }), ...own, died: service.died, stop: service.stop }
 }

@@ -10,18 +10,18 @@ import { addressOf } from './index.js'
  * @import { DisturbedTrial, Target } from './index.js'
  */
 
-/** Beyond the trials of any run, so that the loads beside one repeat none of its requests. */
+/** Exceeds the number of trials of any run, so that the loads next to a trial's own repeat none of its requests. */
 const LATER_TRIALS = 1_000_000
 
 /**
- * Services whose trials load all of them at the same rate and at the same time: the speed of a core may change within a second, and
- * whatever it does then, it does to all. The trial's own load goes to a server of the lab that answers at once, since a service with even
- * two requests a second more was two per cent dearer.
+ * Target that loads several services at the same rate and at the same time: a core's speed may change within a second, and then changes
+ * for all of them. The trial's own load goes to a server of the lab that answers at once, since even two additional requests a second
+ * raised a service's cost per request by two per cent.
  * @param {Record<string, Target>} targets by side @param {{ rate_rps: number, connections: number }} load of each side @returns {Promise<Target>}
  */
 export async function openTogether(targets, load) {
   const died = Promise.race(Object.values(targets).map((target) => target.died))
-  // Awaited in a trial only; between two, a rejection must not count as unhandled.
+  // Awaited only during a trial; between trials, a rejection must not count as unhandled.
   died.catch(() => {})
   const server = createServer((req, res) => {
     req.resume()
@@ -80,7 +80,7 @@ function sumOf(loads) {
 }
 
 /**
- * The CPU time of a request to each of the services, second by second: V8 compiles in one of them at a time.
+ * Probes the CPU time of a request to each service, second by second: V8 compiles in one of them at a time.
  * @param {Record<string, Target>} targets by side @param {number} rate_rps of each @returns {Probe}
  */
 function cpuOf(targets, rate_rps) {

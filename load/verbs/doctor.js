@@ -18,7 +18,7 @@ const DEFAULTS = { connections: 256, timeout_s: 10 }
 /** Levels of findings, in the order in which they are listed. */
 const LEVELS = /** @type {const} */ (['bad', 'warn', 'unseen', 'ok'])
 
-/** `npm run doctor`: what on this machine would spoil a measurement? Keeps nothing, and changes nothing in a given database. @type {Action} */
+/** `npm run doctor`: what on this machine would spoil a measurement? Saves nothing, and changes nothing in a given database. @type {Action} */
 export const doctor = {
   about: 'what on this machine would spoil a measurement?',
   flags: {

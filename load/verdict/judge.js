@@ -17,7 +17,7 @@ const OF_TARGET = [TIMEOUT, UNSENT]
  * Judges a trial. Pure.
  *
  * An `invalid` trial says nothing about the target: the stored rows do not match its acknowledgements, the generator was the
- * limit, or another process used its core. A late generator or a noisy neighbour can only add latency. A pass therefore stands,
+ * limit, or another process used its core. A late generator or a noisy neighbour can only add latency. A pass therefore remains valid,
  * high latency may be their fault, and error responses never are. With several load hosts, none may fall behind, or the load
  * would not be the one requested.
  * @param {Trial} trial @param {Slo} slo
@@ -106,7 +106,7 @@ function excuseOf(trial, slo) {
   const broke = isShort && (refused > 0 || gaveUp)
   const isOpen = trial.load.loop === 'open'
   const isComplete = !broke && !(TIMEOUT in errors)
-  // As timed from the actual send, where the driver reports that.
+  // Latencies from the actual send, if the driver reports them.
   const sent_ms = trial.traffic.ok_service_ms
   const wasSoonEnough = latencyBounds(slo).every(([name, bound_ms]) => (sent_ms?.[name] ?? 0) <= bound_ms)
   const lateness = generator.generatorLateness(trial, slo)
@@ -120,11 +120,11 @@ function excuseOf(trial, slo) {
   return excuses.find(([{ reach }, , applies]) => applies && reach >= 1) ?? []
 }
 
-/** Lateness counts in the late send itself, in the wait of the burst that follows, and in reading the responses as late. */
+/** Lateness counts three times: in the late send itself, in the wait of the burst that follows, and in the late reading of responses. */
 const LATENESS_TIMES = 3
 
 /**
- * Whether responses could have met the SLO had the generator been on time. One later than the whole SLO measured only itself.
+ * Whether responses could have met the SLO had the generator been on time. If it was later than the whole SLO, it measured only itself.
  * Slight lateness does not explain a queue many times longer, and discarding such trials would leave only the successful ones.
  * @param {Trial} trial @param {Slo} slo
  */

@@ -4,7 +4,7 @@ import { fullness } from './detectors/finding.js'
 /** @import { Probes, TrialRecord } from '../report/record.js' */
 
 /**
- * What a request costs each resource, and the rate that would saturate it, busiest first. Unobservable and idle resources are
+ * The cost of a request on each resource, and the rate that would saturate it, busiest first. Unobservable and idle resources are
  * omitted. Pure.
  *
  * The operational laws (Denning & Buzen 1978, "The operational analysis of queueing network models"): a resource that is busy for

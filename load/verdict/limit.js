@@ -48,7 +48,7 @@ export function limitOf(record, slo) {
 
 /**
  * Evidence of stages that take turns: requests share a statement, and the next one is sent only when the last returns. Both the
- * service and Postgres are idle while the other works. Null: no lock step, or unknown.
+ * service and Postgres are idle while the other works. Returns null if there is no lock-step, or it is unknown.
  * @param {Pick<TrialRecord, 'target' | 'settings' | 'traffic' | 'probes'>} record
  */
 function lockStepOf(record) {
@@ -105,7 +105,7 @@ export function limitOfRun(records, low_rps = null) {
   }
 }
 
-/** How often each resource was the limit, or the runner-up. The order of the detectors breaks ties. @param {Limit[]} votes */
+/** Counts how often each resource was the limit, or the runner-up. The order of the detectors breaks ties. @param {Limit[]} votes */
 function tallyOf(votes) {
   const named = votes.flatMap(({ resource, runner_up }) => (runner_up === null ? resource : [resource, runner_up]))
   const names = [...new Set([...Object.keys(DETECTORS), ...named])].filter((name) => named.includes(name))

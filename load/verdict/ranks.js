@@ -1,7 +1,7 @@
 /**
  * The typical value of a sample, with an interval that holds for any symmetric distribution: the Hodges-Lehmann estimate (the
  * median of all means of two values), and the interval of Wilcoxon's signed-rank test (Hollander, Wolfe & Chicken, "Nonparametric
- * Statistical Methods", 3.2 and 3.3). It is infinite where there are too few values for this confidence: six for 0.95.
+ * Statistical Methods", 3.2 and 3.3). It is infinite with too few values for this confidence: fewer than six for 0.95.
  * @param {number[]} values @param {number} confidence such as 0.95
  */
 export function typical(values, confidence) {
@@ -10,9 +10,9 @@ export function typical(values, confidence) {
 }
 
 /**
- * By how much the values of one sample typically exceed those of another, without pairs: the Hodges-Lehmann estimate (the median
+ * The amount by which one sample's values typically exceed another's, without pairs: the Hodges-Lehmann estimate (the median
  * of all differences), and the interval of the test of Wilcoxon, Mann and Whitney (the same book, 4.2 and 4.3). It is infinite
- * where there are too few values for this confidence: four of each for 0.95.
+ * with too few values for this confidence: fewer than four of each for 0.95.
  * @param {number[]} values @param {number[]} others @param {number} confidence such as 0.95
  */
 export function shift(values, others, confidence) {
@@ -41,7 +41,7 @@ function middleOf(sorted) {
   return sorted.length % 2 ? sorted[Math.floor(middle)] : (sorted[middle - 1] + sorted[middle]) / 2
 }
 
-/** Each value with itself and with every other, rising. @param {number[]} values */
+/** Means of each value with itself and with every other, ascending. @param {number[]} values */
 function meansOfTwo(values) {
   const means = new Float64Array((values.length * (values.length + 1)) / 2)
   let count = 0
@@ -55,8 +55,8 @@ function meansOfTwo(values) {
 const criticalRanks = new Map()
 
 /**
- * How many of the means lie outside on each side, where W is the sum of those of the ranks 1 to n that belong to positive values,
- * each with probability 1/2.
+ * Number of means outside the interval on each side. W is the sum of those of the ranks 1 to n that belong to positive values, each
+ * with probability 1/2.
  * @param {number} size @param {number} tail
  */
 function criticalRank(size, tail) {
@@ -80,7 +80,7 @@ const MOST_EXACT_PAIRS = 900
 const NORMAL_QUANTILE = /** @type {Record<string, number>} */ ({ 0.025: 1.96, 0.005: 2.576 })
 
 /**
- * How many of the differences lie outside on each side, where U counts the pairs in which the first sample's value is the larger
+ * Number of differences outside the interval on each side. U counts the pairs in which the first sample's value is the larger
  * one. The number of orders of both samples with u such pairs is the coefficient of x^u in the product over i, from 1 to size, of
  * (1 - x^(other + i)) / (1 - x^i), the Gaussian binomial coefficient (Andrews, "The Theory of Partitions", 1976, chapter 3).
  * @param {number} size @param {number} other @param {number} tail

@@ -30,7 +30,7 @@ const NOTCHES = {
 /** Node uses the last of repeated flags, so these override earlier ones. */
 const LARGE_HEAP = ['--max-old-space-size=2048', '--max-semi-space-size=64']
 
-/** The cell that relaxes a limit, such as { POOL_MAX: 4 }; null: not a setting of ours. @param {string | null | undefined} resource @param {Settings} settings */
+/** The cell that relaxes a limit, such as { POOL_MAX: 4 }; null: no setting of ours. @param {string | null | undefined} resource @param {Settings} settings */
 export function relaxedCell(resource, settings) {
   return NOTCHES[resource ?? '']?.(settings) ?? null
 }
@@ -55,7 +55,7 @@ const GAIN = 1.2
 
 /**
  * Whether relaxing the limit moved the capacity: the target must meet the SLO where it missed it before, or complete clearly more.
- * Null: too few valid trials. Pure.
+ * Returns null if too few trials are valid. Pure.
  * @param {Pick<TrialRecord, 'outcome' | 'cell' | 'traffic'>[]} trials before (cell null) and after relaxing
  */
 export function moved(trials) {

@@ -1,4 +1,4 @@
-/** For each resource that can be the limit: the diagnosis, and what to change next. @type {Record<string, [is: string, change: string]>} */
+/** Diagnosis of each resource that can be the limit, and what to change next. @type {Record<string, [is: string, change: string]>} */
 export const RESOURCES = {
   'api-cpu': [
     "the service's CPU core has too much work",

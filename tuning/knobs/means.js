@@ -16,26 +16,25 @@ import { ask, plantTrigger } from './session.js'
 const SEMI_SPACE = '--max-semi-space-size='
 const DELAY_SQL = readFileSync(new URL('delay.sql', import.meta.url), 'utf8')
 
-/** Postgres reports how long it took, so the way to it does not count. */
+/** Postgres reports the execution time itself, so the network does not count. */
 const EMPTY_INSERT = "EXPLAIN (ANALYZE, FORMAT JSON) INSERT INTO users (email, password) SELECT '', '' WHERE false"
 const DELAY_TRIES = 5
 const DELAY_TOLERANCE_MS = 5
 
-/** What a proxy on a busy machine adds, and its timers, in each direction. */
+/** Time that a proxy and its timers may add to a round trip on a busy machine. */
 const PROXY_TOLERANCE_MS = 3
 
 /**
  * @typedef {object} Means how a knob is turned, and how its level is read back from what runs
  * @property {(place: Place, level: Level, name: string) => Turned | Promise<Turned>} turn
  * @property {(target: Target, place: Place, level: Level, name: string) => unknown} readBack the level in force, or a promise of it
- * @typedef {Partial<Place> & { settings?: Target['settings'], end?: () => Promise<void>, fill?: () => Promise<void> }} Turned what changes in the place where
- *   the API will start; settings: describe what was started for it; end: removes that; fill: fills the
- *   table before each trial
+ * @typedef {Partial<Place> & { settings?: Target['settings'], end?: () => Promise<void>, fill?: () => Promise<void> }} Turned changes to the place where
+ *   the API will start; settings: describe what was started for the place; end: removes it; fill: fills the table before each trial
  * @typedef {'environment' | 'prlimit' | 'soft limit' | 'flag' | 'node' | 'session' | 'indexes' | 'rows' | 'trigger' | 'proxy' | 'pgbouncer' | 'generator'} By
  */
 
 /**
- * In the order in which they are turned: a trigger needs a session of its own, so it is planted before anything is put in between.
+ * Means, in the order in which they are applied: a trigger needs a session of its own, so it is planted before anything is put in between.
  * @type {Record<By, Means>}
  */
 export const MEANS = {
@@ -51,7 +50,7 @@ export const MEANS = {
     readBack: ({ settings }) => settings.NOFILE,
   },
 
-  /** The soft limit alone. Node raises it at startup, so the rise is what is read back. */
+  /** The soft limit only. Node raises it at startup, so the raised limit is what is read back. */
   'soft limit': {
     turn: (_place, level) => ({ nofile: `${level}:` }),
     readBack: ({ softNofile: soft, settings: { NOFILE } }, _place, level) => {
@@ -87,7 +86,7 @@ export const MEANS = {
     },
   },
 
-  /** Indexes beside the primary key; the catalogue has them. */
+  /** Indexes in addition to the primary key; the catalogue lists them. */
   indexes: {
     turn: async ({ databaseUrl }, level) => {
       return level === 0 ? {} : { end: await addIndexes(databaseUrl, Number(level)) }
@@ -120,12 +119,12 @@ export const MEANS = {
         const [row] = await ask(databaseUrl, EMPTY_INSERT)
         times_ms.push(row['QUERY PLAN'][0]['Execution Time'])
       }
-      // A sleep takes a little longer than it was asked for; twice as much would not be another level.
+      // A sleep takes a little longer than requested; even twice as long is not another level.
       return inForce(level, Math.min(...times_ms), 2 * Number(level) + DELAY_TOLERANCE_MS)
     },
   },
 
-  /** A proxy that delays what goes through it; a statement that asks nothing shows for how long. */
+  /** A proxy that delays all traffic; an empty statement shows for how long. */
   proxy: {
     turn: (place, level) => (level === 0 ? {} : putDistance(place, Number(level))),
     readBack: async (_target, { databaseUrl }, level) => {
@@ -140,7 +139,7 @@ export const MEANS = {
     readBack: (_target, { databaseUrl }, level) => (level === 0 ? level : poolSizeOf(databaseUrl)),
   },
 
-  /** How the generator loads the API (see loadOf); each trial's record has it. */
+  /** A change to the generator's load (see loadOf); each trial's record contains it. */
   generator: {
     turn: (_place, level, name) => {
       const { driver } = loadOf({ [name]: level })
@@ -151,13 +150,13 @@ export const MEANS = {
   },
 }
 
-/** The level, or the time that was found instead. @param {Level} level @param {number} found_ms @param {number} below_ms */
+/** The level, or the time that was measured instead. @param {Level} level @param {number} found_ms @param {number} below_ms */
 function inForce(level, found_ms, below_ms) {
   return found_ms >= Number(level) && found_ms < below_ms ? level : found_ms.toFixed(1)
 }
 
 /**
- * What the generator's knobs change in a load.
+ * Changes that the generator's knobs make to a load.
  * @type {Record<string, Record<Level, { driver?: string, fresh_connections?: boolean, unbounded?: boolean }>>}
  */
 const LOADS = {
@@ -169,12 +168,12 @@ const LOADS = {
   },
 }
 
-/** What the generator does differently for this cell. @param {Cell} cell @returns {typeof LOADS[string][Level]} */
+/** Changes to the generator's load for this cell. @param {Cell} cell @returns {typeof LOADS[string][Level]} */
 export function loadOf(cell) {
   return Object.assign({}, ...Object.entries(cell).map(([name, level]) => LOADS[name]?.[level]))
 }
 
-/** The last of the same flags counts for Node. @param {string[]} words */
+/** Reads the last of several equal flags, as Node does. @param {string[]} words */
 export function semiSpaceOf(words) {
   return words.findLast((word) => word.startsWith(SEMI_SPACE))?.slice(SEMI_SPACE.length)
 }

@@ -12,7 +12,7 @@ import { MEANS } from './means.js'
 const ORDER = Object.keys(MEANS)
 
 /**
- * The API with its knobs turned, each read back. @param {Cell} cell a name that is not a knob's is a setting of the API
+ * Opens the API with its knobs turned, each read back. @param {Cell} cell a name that is not a knob's is a setting of the API
  * @param {Place} place @returns {Promise<Target>} its settings include the cell's
  * @throws {NotApplied} when a level could not be set, or is not what was read back
  */
@@ -23,7 +23,7 @@ export async function openCell(cell, place) {
   const stop = async () => {
     /** @type {unknown[]} */
     const failed = []
-    // Each has something of its own to remove, even if others fail.
+    // Call every end, even if others fail: each has something of its own to remove.
     for (const end of ends.splice(0).reverse()) await end().catch((error) => failed.push(error))
     if (failed.length > 0) throw failed[0]
   }

@@ -11,7 +11,7 @@ import { ask } from './session.js'
 
 /** @import { Place } from '../../load/run/site.js' */
 
-/** Debian puts it where the PATH of an ordinary user does not look. */
+/** Debian installs it outside the PATH of an ordinary user. */
 const PLACES = ['pgbouncer', '/usr/sbin/pgbouncer']
 
 /** Since this version, named statements follow a client from one connection to another. */
@@ -21,7 +21,7 @@ const PREPARES_SINCE = '1.21'
 const SEARCH_PATH = `
   SELECT 'SET search_path = ' || setting AS statement FROM pg_settings WHERE name = 'search_path' AND source = 'client'`
 
-/** More than any API opens. */
+/** More connections than any API opens. */
 const MAX_CLIENTS = 2000
 
 /**
@@ -38,20 +38,20 @@ export async function putPgbouncer(place, pool_size) {
     rmSync(folder, { recursive: true, force: true })
   }
   try {
-    // It refuses to run as root, as Postgres does.
+    // PgBouncer refuses to run as root, as Postgres does.
     const user = await postgresUser()
     const hasOptions = new URL(place.databaseUrl).searchParams.has('options')
     const [session] = hasOptions ? await ask(place.databaseUrl, SEARCH_PATH) : []
     const started = await startBetween('PgBouncer', place, (port) => {
       const files = writeFiles(place, { folder, port, pool_size, version, session })
-      // The folder stays ours, so that the next run may remove it if we are killed; its user may pass through.
+      // The folder stays ours, so that the next run can remove it if we are killed; PgBouncer's user can traverse it.
       if (user) chmodSync(folder, 0o711)
       if (user) for (const file of files) chownSync(file, user.uid, user.gid)
       return leashed([program, files[0]], { signal: 'KILL', user })
     })
     stop = started.end
     const url = new URL(started.databaseUrl)
-    // PgBouncer speaks TLS to Postgres alone.
+    // PgBouncer speaks TLS to Postgres only.
     url.searchParams.set('sslmode', 'disable')
     url.searchParams.delete('sslrootcert')
     await ask(url.href, 'SELECT').catch(({ message }) => {
@@ -64,7 +64,7 @@ export async function putPgbouncer(place, pool_size) {
   }
 }
 
-/** As PgBouncer reports it. @param {string} databaseUrl that goes through it */
+/** The pool size that PgBouncer reports. @param {string} databaseUrl that goes through PgBouncer */
 export async function poolSizeOf(databaseUrl) {
   const url = new URL(databaseUrl)
   url.pathname = '/pgbouncer'
@@ -73,7 +73,7 @@ export async function poolSizeOf(databaseUrl) {
   return pool_mode === 'transaction' ? default_pool_size : `${default_pool_size} in ${pool_mode} mode`
 }
 
-/** Its program and version. @param {string[]} [places] @throws {NotApplied} if there is none */
+/** PgBouncer's program and version. @param {string[]} [places] @throws {NotApplied} if there is none */
 export function findPgbouncer(places = PLACES) {
   for (const program of places) {
     const { status, stdout } = spawnSync(program, ['--version'], { encoding: 'utf8' })
@@ -83,7 +83,7 @@ export function findPgbouncer(places = PLACES) {
   throw new NotApplied('expected pgbouncer on PATH, found none; sudo apt-get install pgbouncer installs it')
 }
 
-/** Returns the paths, the configuration first. @param {Place} place @param {Omit<Parameters<typeof pgbouncerConfig>[0], 'server'>} options */
+/** Returns the paths, configuration first. @param {Place} place @param {Omit<Parameters<typeof pgbouncerConfig>[0], 'server'>} options */
 function writeFiles(place, options) {
   const { host, port, user, password } = new pg.Client({ connectionString: place.databaseUrl })
   const caFile = new URL(place.databaseUrl).searchParams.get('sslrootcert')
@@ -100,7 +100,7 @@ function writeFiles(place, options) {
  * PgBouncer's configuration. It ignores startup parameters, since it would otherwise refuse clients that send them, and sets the
  * search path on each connection that it opens. Pure.
  * @param {{ server: { host: string, port: number, user: string, isVerified: boolean, hasCa: boolean }, folder: string,
- *   port: number, pool_size: number, version: string, session?: { statement: string } }} options session: of its connections
+ *   port: number, pool_size: number, version: string, session?: { statement: string } }} options session: for each connection that it opens
  */
 export function pgbouncerConfig({ server, folder, port, pool_size, version, session }) {
   const prepares = version.localeCompare(PREPARES_SINCE, 'en', { numeric: true }) >= 0

@@ -1,19 +1,19 @@
 import pg from 'pg'
 
 /**
- * A session that plants something in Postgres, which ends with it, so that nothing is left when we are killed.
+ * Opens a session to plant something in Postgres. Temporary objects disappear with it, so none are left if we are killed.
  * @param {string} databaseUrl @param {pg.ClientConfig} [options]
  */
 export async function openSession(databaseUrl, options) {
   const client = new pg.Client({ connectionString: databaseUrl, application_name: 'redline-fault', ...options })
-  // A lost connection makes the next query fail, which is where somebody waits for it.
+  // A lost connection also makes the next query fail, which is where the caller handles it.
   client.on('error', () => {})
   await client.connect()
   return client
 }
 
 /**
- * Plants a trigger in a session of its own, and returns how to remove it.
+ * Plants a trigger in a session of its own, and returns a function that removes it.
  * @param {string} databaseUrl @param {string} statements that create pg_temp.NAME and its trigger @param {string} name of the function
  */
 export async function plantTrigger(databaseUrl, statements, name) {
@@ -32,7 +32,7 @@ export async function plantTrigger(databaseUrl, statements, name) {
 
 const TIMEOUTS = { connectionTimeoutMillis: 5000, query_timeout: 5000 }
 
-/** The rows of one question. @param {string} databaseUrl @param {string} text @returns {Promise<any[]>} */
+/** Returns the rows of one query. @param {string} databaseUrl @param {string} text @returns {Promise<any[]>} */
 export async function ask(databaseUrl, text) {
   const session = await openSession(databaseUrl, TIMEOUTS)
   try {

@@ -13,7 +13,7 @@ import { openCell } from './open-cell.js'
  * @import { Place } from '../../load/run/site.js'
  */
 
-/** What a run itself sets for the API; in a file it would have no effect. */
+/** Variables that a run itself sets for the API; in a file they would have no effect. */
 const OF_THE_RUN = /^(DATABASE_URL|PG.*|HOST|PORT|ADMIN_HOST|ADMIN_PORT)$/
 
 export const SIDE =
@@ -50,7 +50,7 @@ export function labelOf({ url, shown_url, file }) {
 }
 
 /**
- * Why there is no trustworthy answer: no request to a side succeeded in any valid trial; null: each side is fine, or excused.
+ * The reason why there is no trustworthy answer: no request to a side succeeded in any valid trial. Null if each side is fine, or excused.
  * @param {TrialRecord[]} records @param {string[]} sides @param {(side: string) => boolean} [isExcused]
  */
 export function silentSide(records, sides, isExcused = () => false) {
@@ -73,7 +73,7 @@ export async function openSide(side, place, changes) {
   })
 }
 
-/** The settings of a file. @param {string} file @returns {Cell} @throws {UsageError} for one that no side can have */
+/** The settings of a file. @param {string} file @returns {Cell} @throws {UsageError} for a setting that no side can have */
 function settingsOf(file) {
   const settings = Object.entries(parse(readFileSync(file))).map(([name, text]) => {
     const knob = KNOBS[name]

@@ -15,7 +15,7 @@ export function capacityStep(of, cell, plan, records, notApplied = []) {
   return step && { ...step, at: { of, ...step.at }, cell: { ...cell, ...step.cell } }
 }
 
-/** The answer of such a search. @param {string} of @param {Cell} cell @param {Plan} plan @param {TrialRecord[]} records */
+/** The answer of a cell's search. @param {string} of @param {Cell} cell @param {Plan} plan @param {TrialRecord[]} records */
 export function capacityOf(of, cell, plan, records) {
   return answerOf(plan, ownOf(of, cell, records))
 }
@@ -31,7 +31,7 @@ function ownOf(of, cell, records) {
   return own.map((record) => ({ ...record, cell: changeOf(record.cell, cell) }))
 }
 
-/** What one cell changes of another, which a search does not name; null: nothing. @param {Cell} changed @param {Cell} cell @returns {Cell | null} */
+/** Levels that one cell changes of another: a search names only these; null if none. @param {Cell} changed @param {Cell} cell @returns {Cell | null} */
 function changeOf(changed, cell) {
   const changes = Object.entries(changed).filter(([name, level]) => cell[name] !== level)
   return changes.length === 0 ? null : Object.fromEntries(changes)

@@ -34,7 +34,7 @@ export function visitsOf({ cells, anchor, blocks, seed }) {
   }).flat()
 }
 
-/** Fisher and Yates, from a seed. @template T @param {T[]} values @param {number} seed */
+/** Shuffles by Fisher and Yates, from a seed. @template T @param {T[]} values @param {number} seed */
 function shuffled(values, seed) {
   const order = [...values]
   const random = seededRandom(seed)
@@ -56,7 +56,7 @@ export function oncePerPlan(compute) {
   }
 }
 
-/** Groups in the order of the first of each. @template T @param {T[]} values @param {(value: T) => string} keyOf */
+/** Groups values, in the order of each group's first value. @template T @param {T[]} values @param {(value: T) => string} keyOf */
 export function groupBy(values, keyOf) {
   /** @type {Map<string, T[]>} */
   const groups = new Map()

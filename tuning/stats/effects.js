@@ -11,7 +11,7 @@ import { factorial, groupBy } from './design.js'
  *   other knobs equal
  */
 
-/** Confidence of every interval: one in twenty misses a ratio of 1 where there is no effect. */
+/** Confidence of every interval: if there is no effect, one in twenty misses a ratio of 1. */
 export const CONFIDENCE = 0.95
 
 /** Two-sided quantile of the normal distribution at the same confidence. */
@@ -43,8 +43,8 @@ export function noiseOf(observations) {
 
 /**
  * The effect of each level of a knob relative to its first, the reference. The two cells of a pair are in the same block and have
- * the same levels of all other knobs. The ratio and its interval go by ranks (see ranks.js), on logarithms. A level is tied where
- * the interval contains 1, or the noise floor of as many pairs covers the ratio.
+ * the same levels of all other knobs. The ratio and its interval are based on ranks of logarithms (see ranks.js). A level is tied if
+ * the interval contains 1, or if the noise floor of as many pairs covers the ratio.
  * @param {Observation[]} observations @param {Factor} knob @param {Noise} [noise]
  */
 export function mainEffects(observations, { name, levels: [reference, ...others] }, noise = noiseOf(observations)) {
@@ -56,8 +56,8 @@ export function mainEffects(observations, { name, levels: [reference, ...others]
 }
 
 /**
- * Whether two knobs change each other's effect: the ratio of two ratios, for each pair of levels but their references, the strongest
- * first. Above 1, the two together gain more than the product of what each gains alone.
+ * Tells whether two knobs change each other's effect: the ratio of two ratios, for each pair of levels except the references, the
+ * strongest first. Above 1, the two together gain more than the product of their separate gains.
  * @param {Observation[]} observations @param {Factor[]} knobs @param {Noise} [noise]
  * @returns {Effect[]} level: such as "POOL_MAX=5 with INSERT_MODE=single"
  */
@@ -96,8 +96,8 @@ export function pairedRatio(reference, other, confidence) {
 }
 
 /**
- * ratio: NaN without pairs; low and high: 0 and Infinity with too few; tied: the interval contains 1, or noise explains the ratio.
- * @param {number[]} differences of logarithms, not finite where one of a pair is missing @param {Noise} noise
+ * ratio: NaN without pairs; low and high: 0 and Infinity with too few pairs; tied: the interval contains 1, or noise explains the ratio.
+ * @param {number[]} differences of logarithms, not finite if one of a pair is missing @param {Noise} noise
  */
 function estimated(differences, noise, confidence = CONFIDENCE) {
   const { estimate, low, high, pairs } = typical(differences.filter(Number.isFinite), confidence)
@@ -113,10 +113,10 @@ function logsOf(observations) {
   const logs = new Map([...groups].map(([key, own]) => [key, sumOf(own) / own.length]))
   const cells = [...groups.values()].map(([first]) => first)
   return {
-    /** Those with these levels. @param {Cell} levels */
+    /** The visited cells with these levels. @param {Cell} levels */
     visited: (levels) => cells.filter(({ cell }) => Object.keys(levels).every((name) => cell[name] === levels[name])),
 
-    /** NaN where it was not visited. @param {Place} place @param {Cell} [levels] that differ from the cell's */
+    /** Returns NaN if the cell was not visited. @param {Place} place @param {Cell} [levels] that differ from the cell's */
     logAt: ({ block, cell }, levels) => logs.get(keyOf({ block, cell: { ...cell, ...levels } })) ?? Number.NaN,
   }
 }
@@ -128,8 +128,8 @@ function keyOf({ block, cell }) {
 }
 
 /**
- * What an effect says about a claim. Reproduced: the interval leaves 1 on the claimed side, and the typical ratio is an effect of
- * interest; for `same`, the whole interval is too close to 1 to be one. Refuted: the whole interval is against the claim.
+ * Tests a claim against an effect. Reproduced: the interval lies on the claimed side of 1, and the typical ratio is an effect of interest;
+ * for `same`, the whole interval is too close to 1. Refuted: the whole interval falls short of such an effect; for `same`, it exceeds one.
  * @param {Claim} claim @param {Pick<Effect, 'ratio' | 'low' | 'high' | 'pairs'>} effect @returns {Verdict}
  * @typedef {{ expect: 'more' | 'less' | 'same', least_ratio: number }} Claim least_ratio: the smallest effect of interest, above 1
  * @typedef {'reproduced' | 'refuted' | 'undecided' | 'not measured'} Verdict

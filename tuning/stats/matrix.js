@@ -12,15 +12,15 @@ const PEAK = 'peak'
  * @typedef {object} Matrix blocks of visits to cells, with a trial of each kind per visit
  * @property {Visit[]} visits in order
  * @property {string[]} [kinds] of the trials of a visit, in order; by default, one trial without a kind
- * @property {(visit: Visit, kind: string | undefined, own: (kind: string) => TrialRecord[]) => StepLoad | null} loadOf null: not for
+ * @property {(visit: Visit, kind: string | undefined, own: (kind: string) => TrialRecord[]) => StepLoad | null} loadOf null if not for
  *   this cell; own: the trials so far of the same visit
- * @property {number} visit_s expected
- * @property {number} [later_s] expected, of what follows the matrix
- * @property {{ cell: Cell | null, at?: At, load: StepLoad }} [peak] a closed loop before the blocks, which offer shares of what it took
+ * @property {number} visit_s expected duration of a visit
+ * @property {number} [later_s] expected duration of the steps that follow the matrix
+ * @property {{ cell: Cell | null, at?: At, load: StepLoad }} [peak] a closed loop before the blocks, which offer shares of its goodput
  * @property {(record: TrialRecord) => boolean} [counts] by default, valid trials count
  * @property {number} [tries] after which a place without a trial that counts is given up
- * @typedef {{ cell: any, at: At }} Visit cell: null where there is only one target
- * @typedef {{ cell: Cell, at?: At }} Unit what each block visits: a cell, and what else tells its trials apart
+ * @typedef {{ cell: any, at: At }} Visit cell: null if there is only one target
+ * @typedef {{ cell: Cell, at?: At }} Unit a cell that each block visits, and the fields that tell its trials apart
  */
 
 /** The visits of all blocks; see visitsOf. @param {{ units: Unit[], anchor?: Unit | null, blocks: number, seed: number }} design @returns {Visit[]} */
@@ -33,7 +33,7 @@ export function matrixVisits({ units, anchor = null, blocks, seed }) {
 /**
  * The next trial of a matrix. Pure.
  * @param {Matrix} matrix @param {TrialRecord[]} records of this matrix, and of other phases @param {NotAppliedCell[]} notApplied are left out
- * @returns {Step | null} null: every place is settled, or there is no peak
+ * @returns {Step | null} null if every place is settled, or there is no peak
  */
 export function nextTrial(matrix, records, notApplied) {
   const { visits, kinds = [undefined], loadOf, visit_s, later_s = 0, peak, counts, tries } = matrix
@@ -57,7 +57,7 @@ export function nextTrial(matrix, records, notApplied) {
   return null
 }
 
-/** Seconds, and those of what follows. @param {Pick<Matrix, 'visits' | 'visit_s' | 'later_s' | 'peak'>} matrix */
+/** Seconds of a matrix and of the steps that follow. @param {Pick<Matrix, 'visits' | 'visit_s' | 'later_s' | 'peak'>} matrix */
 export function durationOf({ visits, visit_s, later_s = 0, peak }) {
   const peak_s = peak ? peak.load.warmup_s + peak.load.duration_s : 0
   return peak_s + visits.length * visit_s + later_s
@@ -69,7 +69,7 @@ export function trialsAt(records, where = {}, counts = isValid) {
   return records.filter((record) => fields.every(([name, value]) => record.at[name] === value) && counts(record))
 }
 
-/** Goodput of the closed loop before a matrix, which offers shares of it; null: no valid trial. @param {TrialRecord[]} records */
+/** Goodput of the closed loop before a matrix, which offers shares of it; null without a valid trial. @param {TrialRecord[]} records */
 export function peakOf(records) {
   return trialsAt(records, { phase: PEAK }).at(0)?.traffic.goodput_rps ?? null
 }

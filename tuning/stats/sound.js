@@ -9,18 +9,18 @@ import { median } from '../../load/verdict/ranks.js'
  */
 
 /**
- * Node's timers resolve 1 ms, so an open loop is up to half of one late in the median, and alike in all that is compared.
- * Beyond this, its lateness is part of the medians, or of 95th percentiles of hundreds of ms, that are compared.
+ * Node's timers have a resolution of 1 ms, so an open loop's median lateness is up to 0.5 ms, the same in all compared trials.
+ * Beyond these limits, lateness becomes part of the compared medians, or of compared 95th percentiles of hundreds of ms.
  */
 const MAX_LATENESS_MS = { p50: 1, p95: 20 }
 
 /** Share of the cores that a generator can use, beyond which its own time is part of what was measured. */
 const FULL = 0.9
 
-/** Closed loops have no schedule against which a latency would be measured. */
+/** Closed loops have no schedule to measure a latency against. */
 const NO_SLO = { p99_ms: Number.POSITIVE_INFINITY, success_ratio: 0 }
 
-/** How late an open loop was, if so late that it measured itself; else null. @param {Judged} record */
+/** Tells how late an open loop was, if so late that it measured itself; otherwise null. @param {Judged} record */
 function latenessOf({ probes: { generator } }) {
   const { p50 = 0, p95 = 0 } = generator.lateness_ms ?? {}
   const isLate = p50 > MAX_LATENESS_MS.p50 || p95 > MAX_LATENESS_MS.p95
@@ -32,7 +32,7 @@ export function isTimely(record) {
   return isValid(record) && latenessOf(record) === null
 }
 
-/** Why a trial does not tell the cost of the work: requests failed, since a refusal is cheap, or were late. @param {Judged} record */
+/** The reason why a trial does not show the cost of the work: requests failed (a refusal is cheap) or were late. @param {Judged} record */
 export function whyUnsound(record) {
   const { verdict, because } = record.outcome
   return verdict === 'pass' ? latenessOf(record) : because
@@ -43,7 +43,7 @@ export function isSound(record) {
   return whyUnsound(record) === null
 }
 
-/** Whether a closed loop's generator was full in the median trial: a faster target brings no more. @param {Pick<TrialRecord, 'load' | 'traffic' | 'probes'>[]} records */
+/** Whether a closed loop's generator was full in the median trial: a faster target adds nothing. @param {Pick<TrialRecord, 'load' | 'traffic' | 'probes'>[]} records */
 export function generatorWasLimit(records) {
   const closed = records.filter(({ load }) => load.loop === 'closed')
   return median(closed.map((record) => generatorLateness(record, NO_SLO).reach)) >= 1
@@ -59,14 +59,14 @@ export function leftOut(records) {
   return failed + late > 0 ? [`Warning: ${failed + late} of ${records.length} trials were left out: ${why}.`] : []
 }
 
-/** @param {number} share of generatorShare; NaN: not known */
+/** @param {number} share from generatorShare; NaN if not known */
 export function isFullShare(share) {
   return share >= FULL
 }
 
-/** Share of its cores that the generator used or waited for; it can use as many as it has threads. @param {Pick<TrialRecord, 'traffic' | 'probes'>} record */
+/** Share of its cores that the generator used or waited for; it can use one per thread. @param {Pick<TrialRecord, 'traffic' | 'probes'>} record */
 export function generatorShare({ traffic, probes }) {
-  // The fullest of several load hosts: the others wait for nobody, but their shares of the load are about the same.
+  // The busiest of several load hosts counts: the others do not wait for it, but all have about the same share of the load.
   const hosts = (traffic.hosts ?? []).map((host) => (host.cpu_core_ratio ?? Number.NaN) / (host.cores ?? 1))
   if (hosts.length > 0) return Math.max(...hosts)
   const { cpu_core_ratio = Number.NaN, run_delay_ratio = 0, cores } = probes?.generator ?? {}

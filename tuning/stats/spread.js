@@ -3,7 +3,7 @@ import { median } from '../../load/verdict/ranks.js'
 
 /** @import { Value } from '../../load/report/picture.js' */
 
-/** The median, and from the least to the most; null: nothing was measured. @param {number[]} values @returns {Value | null} */
+/** The median, with the least and the most; null if nothing was measured. @param {number[]} values @returns {Value | null} */
 export function spreadOf(values) {
   const known = values.filter(Number.isFinite)
   if (known.length === 0) return null
@@ -19,7 +19,7 @@ export function spread(values, digits) {
   return found.low === undefined ? value : `${value} [${low}–${high}]`
 }
 
-/** An estimate as a picture shows it, with its interval if known; null: nothing was measured. @param {{ estimate?: number, ratio?: number, low: number, high: number }} figure @returns {Value | null} */
+/** An estimate as a picture shows it, with its interval if known; null if unmeasured. @param {{ estimate?: number, ratio?: number, low: number, high: number }} figure @returns {Value | null} */
 export function figureOf({ estimate, ratio, low, high }) {
   const value = Number(estimate ?? ratio)
   if (!Number.isFinite(value)) return null

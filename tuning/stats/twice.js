@@ -1,30 +1,30 @@
 /**
  * A comparison whose base is measured twice, so that its noise is known.
- * @typedef {{ apart: number, noise: number }} Pair of one block, as differences of logarithms: the head from the mean of both bases, and
- *   these from each other
- * @typedef {{ ratio: number, low: number, high: number, noise_ratio: number, blocks: number }} Estimate head / base; noise: by which the
- *   base differs from itself in one of twenty blocks
+ * @typedef {{ apart: number, noise: number }} Pair of one block, as differences of logarithms; apart: of the head from the mean of both
+ *   bases; noise: of the bases from each other
+ * @typedef {{ ratio: number, low: number, high: number, noise_ratio: number, blocks: number }} Estimate head / base; noise_ratio: by which
+ *   the base differs from itself in one of twenty blocks
  */
 
 /**
- * Standard normal quantiles: two-sided 95 % for the figures; more for the verdicts, which are looked for after each block: 97.5 % where
- * a loss is found, and 99 % where it is excluded.
+ * Standard normal quantiles: two-sided 95 % for the figures; more for the verdicts, which are tested after each block: 97.5 % to find a
+ * loss, and 99 % to exclude one.
  */
 const Z = { figures: 1.96, worse: 2.241, same: 2.576 }
 
-/** NaN where a figure is missing. @param {Record<string, number>} figures of the base, the base again, and the head @returns {Pair} */
+/** NaN if a figure is missing. @param {Record<string, number>} figures of the base, the base again, and the head @returns {Pair} */
 export function pairOf({ base, again, head }) {
   const [first, second, changed] = [base, again, head].map(Math.log)
   return { apart: changed - (first + second) / 2, noise: second - first }
 }
 
-/** Share of the blocks that do not count at either end: a neighbour falsifies some of them by far more than the others differ. */
+/** Share of the blocks that are ignored at either end: a noisy neighbour distorts some blocks by far more than the others differ. */
 const TRIMMED_SHARE = 0.2
 
 /**
  * The ratio of head to base by a trimmed mean, with an interval by Student's t from winsorized squares (Yuen 1974). Both kinds of
- * differences have one variance s²: the head's from two bases has 3/2 s², that of the two bases 2 s² around 0. So the pooled estimate from
- * n blocks that count has 2n - 1 degrees of freedom. Pure.
+ * differences share one variance s²: the head from two bases varies by 3/2 s², and the two bases from each other by 2 s² around 0. So the
+ * pooled estimate from n counted blocks has 2n - 1 degrees of freedom. Pure.
  * @param {Pair[]} pairs @param {keyof typeof Z} [purpose] @returns {Estimate}
  */
 export function estimateOf(pairs, purpose = 'figures') {
@@ -47,7 +47,7 @@ function ascending(values) {
   return values.toSorted((a, b) => a - b)
 }
 
-/** Each of the extreme values becomes the next one to them. @param {number[]} sorted @param {number} trimmed at either end */
+/** Replaces each extreme value with the nearest one that is not extreme. @param {number[]} sorted @param {number} trimmed at either end */
 function winsorized(sorted, trimmed) {
   const [least, most] = [sorted[trimmed], sorted[sorted.length - 1 - trimmed]]
   return sorted.map((value) => Math.min(Math.max(value, least), most))
@@ -74,7 +74,7 @@ function quantile(z, freedom) {
 }
 
 /**
- * Blocks that it would take to decide, if nothing but their number changed.
+ * Number of blocks that it would take to decide, if nothing else changed.
  * @param {Pair[]} pairs @param {{ tolerance_ratio: number, isBetter: 'less' | 'more' }} how
  */
 export function blocksToDecide(pairs, { tolerance_ratio, isBetter }) {

@@ -3,10 +3,10 @@ import { KNOBS } from '../knobs/knobs.js'
 /**
  * The kinds of answers that a question accepts.
  * @import { Facts } from './exercise.js'
- * @typedef {(options: Record<string, string>, facts: Facts) => Kind} KindOf options: the list of the question in the prose, what
- *   each value means
- * @typedef {{ parse: (text: string) => any, expected: string, choices?: string[] }} Kind parse returns undefined for text that is
- *   not as expected; expected completes "expected …"; choices: lines to choose from
+ * @typedef {(options: Record<string, string>, facts: Facts) => Kind} KindOf options: the question's list in the prose, with
+ *   the meaning of each value
+ * @typedef {{ parse: (text: string) => any, expected: string, choices?: string[] }} Kind parse returns undefined for unexpected
+ *   text; expected completes "expected …"; choices: lines to choose from
  */
 
 const LETTERS = 'abcdefgh'

@@ -23,7 +23,7 @@ export function readClass(folder) {
   throw new UsageError(`--class: expected a results folder for each student in ${folder}, got none with anything in it`)
 }
 
-/** The results of a student; null: the folder contains none. @param {string} folder @typedef {NonNullable<ReturnType<typeof readStudent>>} Student */
+/** The results of a student; null if the folder contains none. @param {string} folder @typedef {NonNullable<ReturnType<typeof readStudent>>} Student */
 function readStudent(folder) {
   const own = [path.join(folder, 'workshop'), folder].find((one) => fs.existsSync(path.join(one, 'progress.json')))
   // Names of runs begin with their time.
@@ -41,7 +41,7 @@ function readStudent(folder) {
   }
 }
 
-/** @param {string} folder @returns {any} null: no run, or one that ended before its first trial */
+/** @param {string} folder @returns {any} null for no run, or one that ended before its first trial */
 function readRun(folder) {
   try {
     return new Results(folder).readRun()
@@ -52,7 +52,7 @@ function readRun(folder) {
   }
 }
 
-/** Capacities and guesses in one table, and how the class did in each exercise in another. @param {Student[]} students */
+/** Capacities and results by student in one table, and guesses by exercise in another. @param {Student[]} students */
 export function classBlocks(students) {
   const begun = EXERCISES.filter(({ id }) => students.some(({ exercises }) => id in exercises))
   const rows = students.map(({ name, machine, capacities, exercises }) => [
@@ -76,7 +76,7 @@ export function classBlocks(students) {
   ]
 }
 
-/** "+ - 2": the first guess was right, the second not, solved in two tries. @param {State | undefined} state */
+/** "+ - 2": the first guess was right, the second was not, solved in two tries. @param {State | undefined} state */
 function markOf(state) {
   if (!state) return NONE
   const { predict, expect } = state.comparisons
@@ -85,7 +85,7 @@ function markOf(state) {
   return [...guesses, isShown(state) ? 'shown' : end].join(' ')
 }
 
-/** Numbers by their range, choices by how often each was made. @param {State[]} states */
+/** Summarizes numbers by their range, and choices by their counts. @param {State[]} states */
 function guessesText(states) {
   const values = states.flatMap(({ answers }) => answers.find(({ question }) => question === 'predict')?.value ?? [])
   if (values.length === 0) return NONE
@@ -96,7 +96,7 @@ function guessesText(states) {
   return words.map((word) => `${plain(word)} ${values.filter((value) => value === word).length}x`).join(', ')
 }
 
-/** Names of folders and answers come from outside. @param {unknown} text */
+/** Removes markup: names of folders and answers come from outside. @param {unknown} text */
 function plain(text) {
   return String(text).replace(/[|\r\n<>`]/g, ' ')
 }

@@ -19,8 +19,8 @@ import { newState, writeProgress } from './progress.js'
  */
 
 /**
- * Where an exercise is played: its state, its folder of results, what the student sees, and who answers: the student, or the
- * solutions.
+ * The desk at which an exercise is played: its state, its results folder, the output for the student, and the source of the answers (the
+ * student or the solutions).
  * @typedef {ReturnType<typeof openDesk>} Desk
  * @param {Exercise} exercise @param {Progress} progress
  * @param {{ out: string, seed: number, solution?: boolean, json?: boolean }} flags @param {Io} io
@@ -47,10 +47,10 @@ export function openDesk(exercise, progress, { out, seed, solution, json }, io) 
   }
 }
 
-/** What this machine can do, as far as an exercise depends on it. */
+/** Abilities of this machine, as far as an exercise depends on them. */
 export function factsOfMachine() {
   return {
-    /** The service has a core for itself. */
+    /** The service has a core to itself. */
     pinned: planCores() !== null,
     cores: os.availableParallelism(),
     /** A process can be given a limit of open files. */
@@ -76,7 +76,7 @@ const MOST_SOLUTIONS = 3
 function createSolver(say) {
   const asked = new Map()
   return {
-    /** @param {Question} question @param {Found} found @returns {Promise<string | null>} null: there will be no more */
+    /** @param {Question} question @param {Found} found @returns {Promise<string | null>} null if there will be no more */
     async line(question, found) {
       const times = asked.get(question) ?? 0
       asked.set(question, times + 1)
@@ -95,14 +95,14 @@ function createSolver(say) {
  * @param {NodeJS.ReadStream} input @param {NodeJS.WriteStream} output shows the prompt @param {AbortSignal} signal
  */
 export function createKeyboard(input, output, signal) {
-  // Never in raw mode: the terminal itself edits the line, and Ctrl-C stays a signal while something is measured.
+  // Avoid raw mode: the terminal itself edits the line, and Ctrl-C stays a signal during a measurement.
   const reader = createInterface({ input, terminal: false, signal })
   const closed = once(reader, 'close')
   /** @type {string[]} */
   const lines = []
   reader.on('line', (line) => lines.push(line))
   return {
-    /** @returns {Promise<string | null>} null: there will be no more @throws the signal's reason */
+    /** @returns {Promise<string | null>} null if there will be no more @throws the signal's reason */
     async line() {
       // Lines typed during a measurement answer no question; a script cannot wait for the prompt.
       if (input.isTTY) lines.length = 0

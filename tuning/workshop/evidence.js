@@ -36,7 +36,7 @@ const COLUMNS = {
 
 /** @typedef {keyof typeof COLUMNS} Column */
 
-/** What was measured so far: a row for each measurement, in their order, then the notes. @param {Exercise} exercise @param {Found} found */
+/** The measurements so far: a row for each, in their order, then the notes. @param {Exercise} exercise @param {Found} found */
 export function evidenceOf({ columns, notes = {} }, { trials }) {
   const rows = Object.entries(trials).map(([name, trial]) => [name, ...columns.map((column) => COLUMNS[column](trial))])
   const lines = Object.entries(notes).flatMap(([name, linesOf]) => (trials[name] ? linesOf(trials[name]) : []))

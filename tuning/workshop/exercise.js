@@ -13,17 +13,17 @@ import { figure, milliseconds } from '../../load/report/format.js'
  * @typedef {object} Rules what an exercise measures and how it decides; its prose is in a Markdown file
  * @property {Record<string, number>} [constants] that the prose names in {braces}
  * @property {(facts: Facts) => boolean} [differs] whether the section "Here" of the prose applies to this machine
- * @property {(facts: Facts) => Measurement} before what this machine takes, measured before the first question
+ * @property {(facts: Facts) => Measurement} before the rate that this machine reaches, measured before the first question
  * @property {Guess} predict
  * @property {(found: Found) => Measurement[]} first what the prediction is about
  * @property {Column[]} columns of the evidence
  * @property {Record<string, (trial: TrialRecord) => string[]>} [notes] paragraphs below the evidence, by measurement
- * @property {Answering} turn which knob, and to what
- * @property {Guess} [expect] the effect of that
+ * @property {Answering} turn the knob, and its new level
+ * @property {Guess} [expect] the effect of turning it
  * @property {(found: Found) => Measurement[]} again with the knob turned
  * @property {(found: Found) => { solved: boolean, because: string }} outcome decided by what was measured
- * @typedef {{ kind: KindOf, solution: (found: Found) => string, wrong?: string }} Answering solution: a right answer, as it is
- *   typed; wrong: one that is understood, but does not solve it, by which play.js checks the exercise
+ * @typedef {{ kind: KindOf, solution: (found: Found) => string, wrong?: string }} Answering solution: a right answer, as
+ *   typed; wrong: an answer that is understood but does not solve the exercise, with which play.js checks it
  * @typedef {Answering & { compare: (found: Found) => Comparison }} Guess compare: with what was measured
  * @typedef {{ right: boolean, text: string }} Comparison
  * @typedef {ReturnType<typeof exerciseOf>} Exercise
@@ -61,7 +61,7 @@ export function exerciseOf(number, id, { constants = {}, differs, ...rules }) {
     ...rules,
     number,
     id,
-    /** Of its page and of its folder of results: `01-knee`. */
+    /** Name of its page and of its results folder: `01-knee`. */
     name: `${String(number).padStart(2, '0')}-${id}`,
     title,
     minutes: Number(entries.minutes),
@@ -69,7 +69,7 @@ export function exerciseOf(number, id, { constants = {}, differs, ...rules }) {
     lesson: entries.lesson,
     symptoms: section('Symptoms').paragraphs,
     discussion: section('Discussion').paragraphs,
-    /** What the prose says of this machine. @param {Facts} facts */
+    /** The prose's remark on this machine, if any. @param {Facts} facts */
     remark: (facts) => (differs?.(facts) ? filled(section('Here').paragraphs.join(' '), facts) : null),
     predict: question('Predict', rules.predict),
     turn: question('Turn a knob', rules.turn),

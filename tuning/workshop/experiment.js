@@ -27,13 +27,13 @@ import { EXERCISES } from './exercises/index.js'
 const SLO = { p99_ms: 100, success_ratio: 1 }
 const START_S = 1
 
-/** Where all processes share their cores, a service takes longer to warm up. */
+/** If all processes share their cores, a service takes longer to warm up. */
 const SHARED_WARMUP_S = 6
 
 /**
- * The measurements of an exercise: one run, which each stage continues with its own.
+ * The measurements of an exercise: one run, which each stage continues with its own measurements.
  * @typedef {{ exercise: string, facts: Facts, measurements?: Measurement[], round?: number }} ExercisePlan exercise: its id;
- *   measurements, round: what a stage wants, which run.json does not keep; round: number of the try to solve it, 0 before the first
+ *   measurements, round: requests of a stage, which run.json does not keep; round: number of the try to solve it, 0 before the first
  * @type {Experiment}
  */
 export const exerciseExperiment = {
@@ -62,7 +62,7 @@ export const exerciseExperiment = {
  * @param {Measurement[]} asked @param {number} round
  * @param {{ exercise: { id: string }, state: { facts: Facts }, folder: string, seed: number, io: Io }} desk
  * @returns {Promise<{ problem: string | null, warnings: string[] }>} problem: what could not be measured, and why
- * @throws the signal's reason, when it was interrupted; what was measured stays
+ * @throws the signal's reason if it was interrupted; finished measurements stay
  */
 export async function measure(asked, round, { exercise: { id }, state: { facts }, folder, seed, io }) {
   // A run that was killed before its first trial left only a placeholder.
@@ -74,7 +74,7 @@ export async function measure(asked, round, { exercise: { id }, state: { facts }
   const plan = { ...begun.run.plan, measurements, round }
   const allowed = coresOf('self')
   const { run } = await runExperiment({ experiment: exerciseExperiment, ...begun, plan }, io).finally(() => {
-    // The run left the service's core to the service; the next run needs it to find both.
+    // The run moved this process off the service's core; the next run needs that core back to find both.
     if (allowed) pinSelf(allowed)
   })
   if (run.interrupted) throw io.signal.reason
@@ -82,7 +82,7 @@ export async function measure(asked, round, { exercise: { id }, state: { facts }
 }
 
 /**
- * The API with the settings and the surroundings of an exercise, each setting read back from the running process.
+ * Opens the API with the settings and the surroundings of an exercise, each setting read back from the running process.
  * @param {Cell} cell @param {Place} place @returns {Promise<Target>} @throws {NotApplied}
  */
 async function openExercise(cell, place) {
@@ -104,13 +104,13 @@ async function openExercise(cell, place) {
   }
 }
 
-/** What happens around the service during a trial; null: nothing. @param {Cell} cell @returns {Plant | null} */
+/** The disturbance around the service during a trial; null if none. @param {Cell} cell @returns {Plant | null} */
 function plantOf({ NEIGHBOURS, NEIGHBOUR_NICE: nice, RECOUNTED_ROWS: rows }) {
   if (rows !== undefined) return ({ databaseUrl }) => plantTrigger(databaseUrl, recountOf(rows), 'redline_recount')
   return NEIGHBOURS === undefined ? null : crowd(Number(NEIGHBOURS), { nice: nice === undefined ? null : String(nice) })
 }
 
-/** A trigger that counts rows for each insert, of one transaction at a time. @param {string | number} rows */
+/** A trigger that counts rows for each insert, one transaction at a time. @param {string | number} rows */
 function recountOf(rows) {
   return `CREATE FUNCTION pg_temp.redline_recount() RETURNS trigger LANGUAGE plpgsql AS $$
     BEGIN
@@ -126,7 +126,7 @@ function knobsOf({ UV_THREADPOOL_SIZE, CORES, NEIGHBOURS, NEIGHBOUR_NICE, RECOUN
   return knobs
 }
 
-/** What run.json keeps. @param {Record<string, any>} given */
+/** The plan that run.json keeps. @param {Record<string, any>} given */
 function planOf({ exercise, facts, seed }) {
   return { ...localPlan({ seed, duration_s: 3, timeout_s: 10 }), slo: SLO, warmup_s: 1, exercise, facts }
 }

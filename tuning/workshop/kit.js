@@ -57,7 +57,7 @@ export function ofPeak(found, factor) {
   return rounded(factor * goodput(found, 'peak'))
 }
 
-/** Twice the peak, or 1.5 times where all processes share cores, which twice would saturate. @param {Found} found */
+/** Twice the peak, or 1.5 times if all processes share cores, which twice the peak would saturate. @param {Found} found */
 export function moreThanPeak(found) {
   return ofPeak(found, found.facts.pinned ? 2 : 1.5)
 }
@@ -74,7 +74,7 @@ export function guessedLeft(said, left_ratio) {
   return { right: Math.abs(left - said) <= 15, text: `You said ${said} %, ${figure(left)} % was left.` }
 }
 
-/** The prediction named the limit of the measurement "as it is". @param {Found} found */
+/** A guess is right if it named the limit of the measurement "as it is". @param {Found} found */
 export function guessedLimit({ trials, answers }) {
   const { resource } = trials['as it is'].limit
   return { right: answers.predict === resource, text: `At its limit: ${resource}.` }
@@ -85,7 +85,7 @@ export function promised({ outcome }) {
   return { solved: outcome.verdict === 'pass', because: outcome.because }
 }
 
-/** What limited a trial, with its figures. @param {TrialRecord} trial */
+/** The limit of a trial, with its figures. @param {TrialRecord} trial */
 export function limitText({ limit, outcome }) {
   if (outcome.verdict === 'invalid') return `This trial says nothing about the service: ${outcome.because}.`
   if (outcome.verdict === 'pass') return 'The promise was kept.'

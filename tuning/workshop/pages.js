@@ -5,7 +5,7 @@ import { EXERCISES } from './exercises/index.js'
 
 /** @import { Exercise, Question } from './exercise.js' */
 
-/** A page lists every choice, also those that some machines lack. */
+/** A page lists every choice, including those that some machines lack. */
 const ANY_MACHINE = { pinned: true, cores: 8, limits: true, vegeta: true }
 
 /** A page for the student, in markdown. @param {Exercise} exercise */
@@ -31,7 +31,7 @@ export function exercisePage({ number, title, minutes, needs, symptoms, predict,
   return `${parts.join('\n\n')}\n`
 }
 
-/** For the teacher: what comes when, how long it takes, and what it is for. */
+/** A table for the teacher: the exercises in order, their durations and their lessons. */
 export function exercisesTable() {
   const rows = EXERCISES.map(({ number, name, title, minutes, lesson }) => {
     return [`[${number}. ${title}](pages/${name}.md)`, `${minutes} min`, lesson]

@@ -5,7 +5,7 @@ import { terminalOf } from '../../load/report/terminal.js'
 import { EXERCISES } from './exercises/index.js'
 import { forget, readProgress } from './progress.js'
 
-/** `node tuning/workshop/play.js [NUMBER…]`: each exercise to its end, through the real program, with wrong and right answers. */
+/** `node tuning/workshop/play.js [NUMBER…]`: plays each exercise to its end, through the real program, with wrong and right answers. */
 
 const FOLDER = 'results/workshop-played'
 const CLI = fileURLToPath(new URL('../cli.js', import.meta.url))
@@ -48,7 +48,7 @@ function rowOf({ number, title }) {
  * Plays an exercise through the real program, twice: first with lines that are not understood, hints and wrong answers, leaving in the
  * middle, then with --solution.
  * @param {number} number @param {{ folder: string, env?: NodeJS.ProcessEnv }} options
- * @returns codes: of the program's exits; transcript: its output, over both
+ * @returns codes: the exit codes of both runs; transcript: their output
  */
 export function playThrough(number, { folder, env = process.env }) {
   const { id, predict, turn, expect } = EXERCISES[number - 1]

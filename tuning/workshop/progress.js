@@ -44,7 +44,7 @@ export function writeProgress(folder, progress) {
 }
 
 /**
- * Forgets exercises and their measurements, and returns the ids of those that were begun. Nothing else in the folder is touched.
+ * Forgets exercises and their measurements, and returns the ids of those that were begun. Touches nothing else in the folder.
  * @param {string} folder @param {Pick<Exercise, 'id' | 'name'>[]} exercises
  */
 export function forget(folder, exercises) {
@@ -58,16 +58,16 @@ export function forget(folder, exercises) {
   return begun.map(({ id }) => id)
 }
 
-/** The state of an exercise that begins. @param {Facts} facts of the machine */
+/** The initial state of an exercise. @param {Facts} facts of the machine */
 export function newState(facts) {
   return {
     stage: /** @type {'before' | 'predict' | 'first' | 'turn' | 'again' | 'done'} */ ('before'),
-    /** How often a knob was turned. */
+    /** Number of times that a knob was turned. */
     round: 0,
     facts,
     answers:
       /** @type {{ question: string, said: string, value: any, by: 'student' | 'solution', at: string, took_ms: number }[]} */ ([]),
-    /** By question. */
+    /** Comparisons, by question. */
     comparisons: /** @type {Record<string, Comparison>} */ ({}),
     outcomes: /** @type {ReturnType<Rules['outcome']>[]} */ ([]),
   }

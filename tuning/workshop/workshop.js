@@ -63,7 +63,7 @@ function refuseBoth(flags) {
   if (flags.list && flags.exercise) throw new UsageError('--exercise: cannot be combined with --list')
 }
 
-/** What --list and --reset say. @param {Flags} flags @returns {Said | null} */
+/** Output of --list and --reset. @param {Flags} flags @returns {Said | null} */
 function withoutPlaying({ list, reset, exercise, out: folder }) {
   if (list) {
     const { exercises } = readProgress(folder)

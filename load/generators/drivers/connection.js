@@ -6,7 +6,7 @@ import { isBlank, ProtocolError, ResponseReader } from './response.js'
 
 /** @import { Answer } from './response.js' */
 
-/** A server may announce that it is closing an idle connection (RFC 9110, section 15.5.9). */
+/** Matches a server's announcement that it is closing an idle connection (RFC 9110, section 15.5.9). */
 const REQUEST_TIMEOUT = /^HTTP\/1\.[01] 408 /
 /** One buffer shared by all connections: Node calls back after each read before it reads again. */
 const READ_BUFFER = Buffer.allocUnsafeSlow(64 * 1024)
@@ -14,7 +14,7 @@ const READ_BUFFER = Buffer.allocUnsafeSlow(64 * 1024)
 /**
  * @typedef {{ host: string, port: number, secure: boolean, localAddress?: string, isFresh?: boolean }} Target localAddress: source address;
  *   isFresh: a new connection for each request, whether or not the server closes the old one
- * @typedef {(status: number, error: string | null, body?: string) => void} Done status: 0 on an error; body: where it was to be kept
+ * @typedef {(status: number, error: string | null, body?: string) => void} Done status: 0 on an error; body: if it was to be kept
  * @typedef {{ done: Done, sentAt_ms: number, answerBegan: boolean, head: string, body: string | Buffer, isRepeated: boolean }} Sent
  */
 
@@ -28,7 +28,7 @@ export class Connection {
   #target
   /** @type {net.Socket | null} */
   #socket = null
-  /** Of the socket. */
+  /** Reader of the socket's responses. */
   #reader = new ResponseReader()
   #served = 0
   /** Set after an unsolicited response. */
@@ -51,7 +51,7 @@ export class Connection {
   }
 
   /**
-   * @param {string} head request line and headers, ending in an empty line
+   * @param {string} head request line and headers, up to and including the empty line
    * @param {string | Buffer} body a string has one byte per character
    * @param {Done} done called once, after this method returns, with a status or the side at fault. If the server sent an
    *   unsolicited response on this connection, the request is not sent and the server is at fault
@@ -127,8 +127,8 @@ export class Connection {
   /** @param {Answer | null} answer */
   #settle(answer) {
     if (!answer) return
-    // The server closes a connection that it has waited for too long, while our first request on it is on its way. It has not read it, so it
-    // is sent again on a new one (RFC 9110, section 15.5.9).
+    // The server gave up waiting on this connection while our first request was on its way. It has not read the request, which is
+    // therefore sent again on a new connection (RFC 9110, section 15.5.9).
     if (answer.status === 408 && this.#served === 0 && this.#request && !this.#request.isRepeated)
       return this.#repeat(this.#request)
     this.#served++
@@ -146,7 +146,7 @@ export class Connection {
     this.#write(request)
   }
 
-  /** @param {net.Socket} socket @param {string | null} side null: the connection ended without an error */
+  /** @param {net.Socket} socket @param {string | null} side null: the connection closed without an error */
   #lost(socket, side) {
     if (socket !== this.#socket) return
     const answerBegan = this.#request?.answerBegan ?? false

@@ -1,4 +1,4 @@
-/** Attributes errors to a side. An error that no row knows is `unknown:` and its code, never the server's fault. */
+/** Attributes errors to a side. An error that matches no row becomes `unknown:` and its code, never the server's fault. */
 
 /** Codes of Node's sockets (errno(3), and Node's own). @type {Record<string, string>} */
 const BY_CODE = {
@@ -20,7 +20,7 @@ const BY_CODE = {
 /** OpenSSL's and Node's codes for a failed TLS handshake or an invalid certificate. */
 const TLS_CODE = /^(ERR_TLS|ERR_SSL|CERT_|UNABLE_TO_|SELF_SIGNED|DEPTH_ZERO|HOSTNAME_MISMATCH|EPROTO)/
 
-/** Errors of Go's net and net/http, as vegeta prints them. The first match counts. @type {[RegExp, string][]} */
+/** Errors of Go's net and net/http, as vegeta prints them. The first match wins. @type {[RegExp, string][]} */
 const BY_TEXT = [
   [/address already in use|cannot assign requested address/, 'client:ports'],
   [/too many open files/, 'client:nofile'],
@@ -54,13 +54,13 @@ export function sideOfCode(error) {
   const code = error.code ?? ''
   if (code in BY_CODE) return BY_CODE[code]
   if (TLS_CODE.test(code)) return 'server:tls'
-  // Node's own HTTP parser.
+  // Codes of Node's own HTTP parser.
   if (code.startsWith('HPE_')) return PROTOCOL
   return `unknown:${code || error.message || 'error'}`
 }
 
 /**
- * The side when the server ended the connection during a request: a reused connection lost the race with the server's
+ * Attributes a connection that the server closed during a request: a reused connection lost the race with the server's
  * keep-alive timeout; a fresh one was rejected.
  * @param {{ reused: boolean, answerBegan: boolean }} connection
  */
@@ -69,18 +69,18 @@ export function sideOfEnd({ reused, answerBegan }) {
 }
 
 /**
- * Takes from a response what later requests need.
+ * Extracts from a response the values that later requests need.
  * @param {{ take?: (body: string) => boolean }} request @param {number} status @param {string} [body]
- * @returns {string | null} the error that it lacks a value; null: all is well, or nothing was to be taken
+ * @returns {string | null} NO_VALUE if a value is missing; null: all are there, or none was needed
  */
 export function takeFrom({ take }, status, body = '') {
   return take && status >= 200 && status < 300 && !take(body) ? NO_VALUE : null
 }
 
-/** What Go puts before its errors, as CSV or not: the URL may hold a secret, and words that a pattern would find. */
+/** Prefix of Go's errors, as CSV or not: the URL may contain a secret, and words that a pattern would match. */
 const METHOD_AND_URL = /^"?[A-Za-z]+ ("{1,2})[^"]*\1: /
 
-/** @param {string} error vegeta's, where there was no response @returns {string} side and kind */
+/** @param {string} error from vegeta for a request without a response @returns {string} side and kind */
 export function sideOfText(error) {
   const text = error.replace(METHOD_AND_URL, '')
   return BY_TEXT.find(([pattern]) => pattern.test(text))?.[1] ?? `unknown:${text.slice(0, 80)}`

@@ -22,7 +22,7 @@ export function headsOf(url, last) {
   }
 }
 
-/** The head from the HTTP version on, without Content-Length and the final empty line. @param {string} host @param {Request['headers']} headers @param {boolean} [last] */
+/** Head from the HTTP version on, without Content-Length and the final empty line. @param {string} host @param {Request['headers']} headers @param {boolean} [last] */
 export function headersOf(host, headers, last = false) {
   const lines = ['HTTP/1.1', `Host: ${host}`, ...headers.map((pair) => pair.join(': '))]
   if (last) lines.push('Connection: close')

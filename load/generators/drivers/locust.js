@@ -22,12 +22,12 @@ import { refuseTaking, requireProgram } from './refuse.js'
 const LOCUSTFILE = new URL('locust/locustfile.py', import.meta.url)
 const COMMON = ['--headless', '--loglevel=ERROR', '--locustfile=locustfile.py']
 
-/** locust's client does not tell a reused connection from a new one. @type {Record<string, string>} */
+/** Error codes of locust's client, which does not distinguish a reused connection from a new one. @type {Record<string, string>} */
 const SIDES = { TIMEOUT, CLOSED: 'server:closed', PROTOCOL, TLS: 'server:tls' }
 
 /**
  * Closed loop by locust: each connection is a user (FastHttpUser); one worker per core, here or on the load hosts, runs them.
- * The interpreter is the limit: a worker sends some thousand requests per second.
+ * The Python interpreter is the limit: a worker sends a few thousand requests per second.
  * @type {Driver}
  */
 export const locust = {
@@ -62,7 +62,7 @@ export const locust = {
   },
 }
 
-/** Starts master and workers, and waits for every user. @param {string} folder @param {Load} load @param {Running[]} running gets them @param {AbortSignal} signal */
+/** Starts master and workers; awaits every user. @param {string} folder @param {Load} load @param {Running[]} running collects them @param {AbortSignal} signal */
 async function startSwarm(folder, load, running, signal) {
   const { load_hosts, ssh_config: config = null, connections } = load
   const counts = workersOf(load_hosts ?? [{ cores: os.availableParallelism() }], connections)
@@ -117,7 +117,7 @@ async function startSwarm(folder, load, running, signal) {
   return ask
 }
 
-/** What locustfile.py reads. @param {Load} load @param {number} workers @param {string | null} host null: this machine */
+/** Creates the setup that locustfile.py reads. @param {Load} load @param {number} workers @param {string | null} host null: this machine */
 function setupFor({ url, mix, trial, connections, timeout_s, fresh_connections }, workers, host) {
   const program = programOf(mix, trial, url)
   const last = fresh_connections ? { Connection: 'close' } : {}
@@ -131,7 +131,7 @@ function setupFor({ url, mix, trial, connections, timeout_s, fresh_connections }
 /**
  * @param {Counts[]} counts @param {Load} load @param {number} duration_s
  * @typedef {{ host: string | null, sent: number, run_s: number, cpu_s: number, errors: [code: string, waited_us: number, count: number][],
- *   answers: [name: string, status: number, second: number, latency_us: number, count: number][] }} Counts of one worker; run_s: to
+ *   answers: [name: string, status: number, second: number, latency_us: number, count: number][] }} Counts of one worker; run_s: until
  *   the last response
  */
 function summarise(counts, { mix, load_hosts }, duration_s) {

@@ -11,7 +11,7 @@ import { pace } from './pacing.js'
  * @import { Driver } from './index.js'
  */
 
-/** Below the smallest common accept queue (128): a SYN that overflows the queue is retried only after a second. */
+/** Stays below the smallest common accept queue (128): a SYN that overflows the queue is retried only after a second. */
 export const OPENED_AT_ONCE = 64
 
 /**

@@ -24,7 +24,7 @@ const REAL_CLOCK = { now: () => performance.now(), setInterval, clearInterval }
  * @template {Pick<Connection, 'expire'>} C
  * @param {C[]} connections @param {(connection: C, i: number, done: Done) => string | void} write sends request i, and returns the name of its entry
  * @param {Pick<Load, 'rate_rps' | 'timeout_s' | 'slices'> & { seed?: number, recording?: Recording, entries?: { name: string }[] }} load seed:
- *   arrivals are random; recording: they are the recorded ones; entries: of a mix
+ *   makes arrivals random; recording: supplies the arrivals; entries: entries of a mix
  * @param {Phase} phase
  * @param {{ now: () => number } & Pick<typeof globalThis, 'setInterval' | 'clearInterval'>} [clock] in ms @returns {Promise<Traffic>}
  */
@@ -55,7 +55,7 @@ export function pace(
 
   function pump() {
     const elapsed_ms = clock.now() - start_ms
-    // A proof compares what gets through during its load; what is left of an overload would only delay the next one.
+    // A proof compares the requests served during its load; the rest of an overload would only delay the next load.
     if (slices && elapsed_ms >= duration_s * 1000) total = Math.min(total, next)
     const due = Math.min(total, schedule.dueBy(elapsed_ms))
     while (backlog.length < LOOKS && elapsed_ms >= ((backlog.length + 1) * duration_s * 1000) / LOOKS) {
@@ -96,7 +96,7 @@ export function pace(
       pump()
       if (recorder.completed + recorder.failed < total) return
       onEnd()
-      // A phase that ends early has no backlog at the remaining looks.
+      // A phase that stops early has no backlog at the remaining looks.
       const looks = Array.from({ length: LOOKS }, (_, i) => backlog[i] ?? 0)
       end(resolve, { ...recorder.summary(total, length_s), backlog: looks })
     }, PUMP_INTERVAL_MS)

@@ -15,13 +15,13 @@ const DECISIVE = /^(?:connection|content-length|transfer-encoding)$/i
 const SHAPES_MAX = 16
 const PLAIN_HEAD_BYTES = 1024
 /**
- * The head of a response that arrived in one piece, as a pattern: headers that do not matter may have other values. hasBody: the first
- * group is the length of the body.
+ * Pattern of the head of a response that arrived in one piece: headers that do not matter may have other values. hasBody: the first
+ * group captures the length of the body.
  * @typedef {{ pattern: RegExp, answer: Answer, hasBody: boolean }} Shape
  */
 const SHAPES = /** @type {Shape[]} */ ([])
 const SHAPES_BODILESS = /** @type {Shape[]} */ ([])
-/** A longer body is not kept. */
+/** Maximum length of a body that is kept. */
 const BODY_MAX_BYTES = 1 << 20
 
 /** @typedef {{ status: number, keepAlive: boolean }} Answer keepAlive: the connection can carry another request */
@@ -53,22 +53,22 @@ export class ResponseReader {
   #reading = null
   /** Bytes that arrived last. @type {Buffer} */
   #bytes = Buffer.of()
-  /** Number of them that were read. */
+  /** Number of these bytes already read. */
   #at = 0
   #textBytes = 0
-  /** Answer whose body ends with the connection. @type {Answer | null} */
+  /** Answer whose body lasts until the connection closes. @type {Answer | null} */
   #untilClose = null
 
   /**
    * @param {{ bodiless?: boolean, shapes?: Shape[] }} [options] shapes: known ones, to which it adds its own; by default, all readers
-   *   share theirs
+   *   share them
    */
   constructor({ bodiless = false, shapes } = {}) {
     this.bodiless = bodiless
     this.#shapes = shapes
   }
 
-  /** Body of the last response, which was kept; empty if it was too long. */
+  /** Body of the last response, if it was kept; empty if it was too long. */
   get body() {
     return this.#keptBytes > BODY_MAX_BYTES ? '' : Buffer.concat(this.#kept).toString()
   }
@@ -115,7 +115,7 @@ export class ResponseReader {
     throw new ProtocolError('expected the end of the response, got more bytes')
   }
 
-  /** Reads a response, with its body as RFC 9112, section 6.3, delimits it; body_bytes: null if they are not known in advance. */
+  /** Reads a response, with its body as RFC 9112, section 6.3, delimits it; body_bytes: null if unknown in advance. */
   *#response() {
     const { status, minor, fields } = yield* this.#head()
     const { connection, 'content-length': length, 'transfer-encoding': codings } = fields
@@ -209,11 +209,11 @@ export class ResponseReader {
     }
   }
 
-  /** @param {Buffer | null} part of a body; null: a new one begins */
+  /** @param {Buffer | null} part of a body; null: a new body begins */
   #keep(part) {
     if (part === null) this.#kept = []
     this.#keptBytes = part === null ? 0 : this.#keptBytes + part.length
-    // The bytes are in a buffer that is used again.
+    // The copy is necessary, since the connection reuses the buffer.
     if (part && this.keepsBody && this.#keptBytes <= BODY_MAX_BYTES) this.#kept.push(Buffer.from(part))
   }
 
@@ -230,7 +230,7 @@ export class ResponseReader {
   }
 }
 
-/** The answer in a response of a known shape; null: read it. @param {Shape[]} shapes @param {Buffer} bytes */
+/** Returns the answer of a response with a known shape; null: the response has to be read. @param {Shape[]} shapes @param {Buffer} bytes */
 function knownAnswer(shapes, bytes) {
   const text = bytes.toString('latin1', 0, PLAIN_HEAD_BYTES)
   for (const { pattern, answer, hasBody } of shapes) {
@@ -242,8 +242,8 @@ function knownAnswer(shapes, bytes) {
 }
 
 /**
- * @param {Buffer} bytes a valid response @param {Answer} answer @param {number | null} body_bytes null: it has none, whatever length is announced
- * @returns {Shape | null} null: it is not plain
+ * @param {Buffer} bytes a valid response @param {Answer} answer @param {number | null} body_bytes null: no body, whatever its headers say
+ * @returns {Shape | null} null: the fast path cannot read it
  */
 function shapeOf(bytes, answer, body_bytes) {
   const head_bytes = bytes.indexOf(HEAD_END) + HEAD_END.length
@@ -261,17 +261,17 @@ function shapeOf(bytes, answer, body_bytes) {
   return { pattern, answer, hasBody: lengths === 1 && body_bytes !== null }
 }
 
-/** A pattern that matches a text and nothing else. @param {string} text */
+/** Escapes a text, so that the pattern matches this text and nothing else. @param {string} text */
 function literal(text) {
   return text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')
 }
 
-/** Whether the bytes are only line breaks, which a client may ignore between responses. @param {Buffer} bytes */
+/** Returns whether the bytes are only line breaks, which a client may ignore between responses. @param {Buffer} bytes */
 export function isBlank(bytes) {
   return bytes.length <= TEXT_MAX_BYTES && BLANK.test(bytes.toString('latin1'))
 }
 
-/** @param {string} value of Content-Length: a number, possibly repeated */
+/** @param {string} value from Content-Length: a number, possibly repeated */
 function lengthOf(value) {
   const [first, ...others] = listOf(value)
   const length = /^\d+$/.test(first) ? Number(first) : Number.NaN
@@ -279,7 +279,7 @@ function lengthOf(value) {
   throw expected('a Content-Length', value)
 }
 
-/** @param {string} value of Transfer-Encoding */
+/** @param {string} value from Transfer-Encoding */
 function isChunked(value) {
   const codings = listOf(value)
   if (codings.slice(0, -1).includes('chunked')) throw expected('chunked as the last coding', value)

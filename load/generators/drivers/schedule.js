@@ -1,8 +1,8 @@
 import { randomAt, seededRandom } from '../../system/random.js'
 
 /**
- * Send times of an open loop, as two functions: how many requests are due by now, and when is request `i` (from 0) due? An open
- * loop then needs no queue: requests due but not yet sent are a range of numbers. Times are in ms since the start.
+ * Send times of an open loop, as two functions: how many requests are due by a given time, and when request `i` (from 0) is due.
+ * An open loop then needs no queue: requests due but not yet sent are a range of numbers. Times are in ms since the start.
  * @typedef {{ total: number, dueAt_ms: (i: number) => number, dueBy: (elapsed_ms: number) => number }} Schedule
  */
 
@@ -11,7 +11,7 @@ const BLOCK = 1000
 /** With a backlog, the next request due and the next one to send are in different blocks. */
 const BLOCKS_KEPT = 4
 
-/** Evenly spaced. Pure. @param {number} rate_rps @param {number} duration_s @returns {Schedule} */
+/** Spaces the requests evenly. Pure. @param {number} rate_rps @param {number} duration_s @returns {Schedule} */
 export function constantRate(rate_rps, duration_s) {
   const total = requestsIn(rate_rps, duration_s)
   const interval_ms = 1000 / rate_rps
@@ -61,9 +61,9 @@ export function poissonRate(rate_rps, duration_s, seed) {
 }
 
 /**
- * Recorded arrivals, repeated as often as needed. The arrivals of the phase are scaled together, so that it has the rate asked for while
- * bursts and pauses keep their proportions; the arrival after its last one would be due at its end. Pure.
- * @param {{ times_s: Float64Array, span_s: number }} recording times_s: rising from 0; span_s: above them all, after which it repeats
+ * Recorded arrivals, repeated as often as needed. One factor scales all arrivals of the phase to the requested rate, so that bursts and
+ * pauses keep their proportions; the next arrival after the phase would be due at its end. Pure.
+ * @param {{ times_s: Float64Array, span_s: number }} recording times_s: ascending from 0; span_s: above them all; period of repetition
  * @param {number} rate_rps @param {number} duration_s @returns {Schedule}
  */
 export function recordedTimes({ times_s, span_s }, rate_rps, duration_s) {
@@ -72,13 +72,13 @@ export function recordedTimes({ times_s, span_s }, rate_rps, duration_s) {
     return Math.floor(i / times_s.length) * span_s + times_s[i % times_s.length]
   }
   const end_s = at_s(total)
-  // All of them may have come at one instant.
+  // All arrivals may share one instant.
   const scale = end_s > 0 ? (1000 * duration_s) / end_s : 0
   const dueAt_ms = (/** @type {number} */ i) => at_s(i) * scale
   return { total, dueAt_ms, dueBy: (elapsed_ms) => countUpTo(dueAt_ms, total, elapsed_ms) }
 }
 
-/** Counts the times, which rise, at or before a given time, by binary search. @param {(i: number) => number} timeAt @param {number} count @param {number} time_ms */
+/** Counts the ascending times at or before a given one, by binary search. @param {(i: number) => number} timeAt @param {number} count @param {number} time_ms */
 function countUpTo(timeAt, count, time_ms) {
   let [from, to] = [0, count]
   while (from < to) {

@@ -10,7 +10,7 @@ import { Recorder } from './recorder.js'
  * @param {Pick<Load, 'mix' | 'slices'>} load @param {Phase} phase
  * @param {(recorder: Recorder, answered: Answered) => Promise<any>} work sends until the phase ends
  * @returns {Promise<Traffic>}
- * @typedef {(name: string, status: number, latency_ms: number) => void} Answered records a response; name: of the mix's entry
+ * @typedef {(name: string, status: number, latency_ms: number) => void} Answered records a response; name: the mix entry's
  */
 export async function countClosedLoop({ mix, slices }, { duration_s, signal, onCounts, onEnd }, work) {
   const recorder = new Recorder(mix.entries, slices !== undefined)

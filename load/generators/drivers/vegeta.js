@@ -13,13 +13,13 @@ import { binary, VERSION } from './vegeta/program.js'
  * @import { Attack, Part } from './vegeta/attack.js'
  */
 
-/** Longest wait beyond the last timeout: a vegeta with too little CPU ends late, which makes its trial invalid. */
+/** Longest wait beyond the last timeout: a vegeta with too little CPU finishes late, which makes its trial invalid. */
 const LATEST_END_S = 180
 
 /**
  * Open loop by vegeta, with as many workers and connections as the load has connections: with its own defaults (`unbounded`)
  * it opens more and more sockets as soon as latency rises, and measures that. Its latency starts when a worker takes a request;
- * ours starts at the intended send time. With several hosts or local addresses, one vegeta per place is prepared, and all begin
+ * ours starts at the intended send time. With several hosts or local addresses, one vegeta per place is prepared, and all start
  * together.
  * @type {Driver}
  */
@@ -82,7 +82,7 @@ export const vegeta = {
 }
 
 /**
- * JSON targets of a part, one per line. The number of a mix's entry is the fragment of its URL: vegeta does not send it, and returns it.
+ * Yields a part's targets as JSON, one per line. The URL's fragment is the number of the mix entry: vegeta returns but does not send it.
  * @param {Load} load @param {number} first @param {number} count for all parts @param {Part} part
  */
 function* targetsOf({ url, mix, trial }, first, count, { index, of }) {
@@ -101,7 +101,7 @@ function* targetsOf({ url, mix, trial }, first, count, { index, of }) {
 /**
  * Runs a part to its end. Parts start one interval of the common schedule apart.
  * @param {Attack} attack @param {Load} load @param {Phase} phase
- * @throws when vegeta does not end, since it or its host was suspended
+ * @throws if vegeta does not exit in time, for example because it or its host was suspended
  */
 async function toItsEnd({ part, run }, load, { duration_s, signal }) {
   const { index, host } = part

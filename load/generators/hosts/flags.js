@@ -28,9 +28,9 @@ export const HOSTS_FLAGS = {
 /**
  * @param {Record<string, any>} flags parsed by HOSTS_FLAGS
  * @param {{ drivers: string[], connections: number, urls: (string | null)[] }} load connections: smallest number of any trial;
- *   urls: of targets; null: the local API
- * @param {{ byHosts?: string[], target?: string }} [verb] byHosts: its drivers that can share a load; target: its flag for a URL
- * @returns {AskedOrigin} empty for this machine @throws {UsageError} where flags do not go together
+ *   urls: URLs of the targets; null: the local API
+ * @param {{ byHosts?: string[], target?: string }} [verb] byHosts: its drivers that several hosts can share; target: the flag for a URL
+ * @returns {AskedOrigin} empty for this machine @throws {UsageError} if flags conflict
  */
 export function originOf(flags, load, { byHosts = ['vegeta', 'locust'], target = '--url or --ssh' } = {}) {
   const { 'load-hosts': load_hosts, 'ssh-config': ssh_config = null, 'local-addresses': local_addresses } = flags
@@ -53,7 +53,7 @@ export function originOf(flags, load, { byHosts = ['vegeta', 'locust'], target =
   throw new UsageError(`--load-hosts: requires ${target}: the local API listens on loopback alone`)
 }
 
-/** Parses a list of different values. @param {(part: string) => boolean} isFine */
+/** Creates a parser for a list of distinct values. @param {(part: string) => boolean} isFine */
 function listOf(isFine) {
   return (/** @type {string} */ text) => {
     const parts = text.split(',')

@@ -13,15 +13,15 @@ import { binary } from '../drivers/vegeta/program.js'
  * @import { AskedOrigin } from '../../report/record.js'
  */
 
-/** On a load host, this is that host. */
+/** Hostnames by which a load host would reach itself. */
 const LOOPBACK = /^(localhost|127\..*|\[::1\])$/
 
 /**
  * Prepares the origin of a run's load.
  * @param {{ driver: string, url?: string | null, sides?: Record<string, { url: string | null }> } & AskedOrigin} plan
  * @param {{ signal: AbortSignal, progress: { note: (text: string) => void } }} io @returns {Promise<OpenOrigin>}
- * @throws {UsageError} where it cannot be used
- * @typedef {{ hosts: LoadHost[], of: (driver: string) => Origin }} OpenOrigin hosts: none for this machine
+ * @throws {UsageError} if the origin is unusable
+ * @typedef {{ hosts: LoadHost[], of: (driver: string) => Origin }} OpenOrigin hosts: empty for this machine
  */
 export async function openOrigin(plan, { signal, progress }) {
   const { driver, url, sides = {}, load_hosts: hosts, ssh_config = null, local_addresses } = plan
@@ -39,14 +39,14 @@ export async function openOrigin(plan, { signal, progress }) {
     )
   const load_hosts = hosts && (await prepareHosts({ driver, hosts, config: ssh_config, signal, note: progress.note }))
   const origin = { ...(load_hosts && { load_hosts, ssh_config }), ...(local_addresses && { local_addresses }) }
-  // The closed loop before a search is only a first guess, and is sent from here.
+  // The closed loop before a search is only a first guess, so this machine sends it.
   return { hosts: load_hosts ?? [], of: (name) => (name === driver ? origin : {}) }
 }
 
 /**
  * Connects to the load hosts and makes sure that each has the driver's program.
  * @param {{ driver: string, hosts: string[], config: string | null, signal: AbortSignal, note: (text: string) => void }} run
- * @throws {UsageError} with what has to be changed on which host, in one line
+ * @throws {UsageError} with one line: what to change on which host
  */
 export async function prepareHosts({ driver, hosts, config, signal, note }) {
   note(`making ${hosts.join(' and ')} ready …`)
@@ -60,7 +60,7 @@ export async function prepareHosts({ driver, hosts, config, signal, note }) {
   })
 }
 
-/** Reports the facts of a host that matter to a generator. */
+/** Shell script that reports the facts of a host that matter to a generator. */
 const LOOK = `
 command -v timeout >/dev/null || { echo 'expected timeout (coreutils) on PATH, found none' >&2; exit 1; }
 say system $(uname -s) $(uname -m)
@@ -75,7 +75,7 @@ say waiting $(sed -n 's/^TCP:.* tw \\([0-9]*\\).*/\\1/p' /proc/net/sockstat)
  * @param {string} host as ssh takes it @param {string | null} config @param {AbortSignal} signal @param {Preparation} preparation
  * @typedef {Awaited<ReturnType<typeof onHost>>} LoadHost
  * @typedef {{ setup: string, words?: string, cleanup?: string, finish: (remote: Remote, system: string) => Promise<string> }} Preparation
- *   scripts of a remote; finish: returns the path of the program there
+ *   scripts for a remote; finish: returns the path of the program there
  */
 async function onHost(host, config, signal, { finish, ...scripts }) {
   const remote = startRemote(host, { flag: '--load-hosts', config, signal, ...scripts, setup: LOOK + scripts.setup })
@@ -108,7 +108,7 @@ function refusal(host, expected) {
 }
 
 /**
- * Uses the host's own vegeta if it is the same version; else copies ours, under a name that changes with it.
+ * Uses the host's own vegeta if it is the same version; otherwise copies ours, under a name derived from its content.
  * @param {string} host @param {string} version @param {(text: string) => void} note @returns {Preparation}
  */
 function prepareVegeta(host, version, note) {

@@ -12,7 +12,7 @@ export const LINE_PX = 14
 const LEGEND_ROW_PX = 20
 const LEGEND_BESIDE_PX = 58
 
-/** Narrower pictures have room for few labels. */
+/** Pictures narrower than this have room for few labels. */
 export const NARROW_PX = 500
 
 export const STILL = {
@@ -21,7 +21,7 @@ export const STILL = {
   textStyle: { fontFamily: 'system-ui, sans-serif', color: INK },
 }
 
-/** The least and the most of values, which may be too many to be the arguments of a call. @param {number[]} values @returns {[number, number]} */
+/** Minimum and maximum of values, which may be too many to pass as arguments of a call. @param {number[]} values @returns {[number, number]} */
 export function rangeOf(values) {
   return values.reduce(
     ([least, most], value) => [Math.min(least, value), Math.max(most, value)],
@@ -30,7 +30,7 @@ export function rangeOf(values) {
 }
 
 /**
- * The ends of a logarithmic axis and its labels: 1, 2 and 5 per decade, or 1 alone where there are many decades.
+ * Ends and labels of a logarithmic axis: 1, 2 and 5 per decade, or only 1 if there are more than three decades.
  * @param {number[]} values @returns {{ min?: number, max?: number, axisLabel?: object, axisTick?: object }}
  */
 function logScale(values) {
@@ -49,7 +49,7 @@ function logScale(values) {
   return { min: low, max: high, axisLabel: { customValues: shown }, axisTick: { customValues: shown } }
 }
 
-/** @param {Axis} axis @param {number[]} values that have to be on it, where it is logarithmic */
+/** @param {Axis} axis @param {number[]} values that have to be on it, if it is logarithmic */
 export function axisOf({ title, unit, log, min, max }, values) {
   const scale = log ? logScale(values) : { min: exact(min ?? 0), max: max && exact(max) }
   return {
@@ -70,7 +70,7 @@ export function axisOf({ title, unit, log, min, max }, values) {
   }
 }
 
-/** Rounds the end of an axis: the library rejects 1.7999999999999998 where it computes 1.8 itself. @param {number} value */
+/** Rounds the end of an axis: the library rejects 1.7999999999999998 if it computes 1.8 itself. @param {number} value */
 function exact(value) {
   return Number(value.toPrecision(12))
 }
@@ -94,7 +94,7 @@ export function rowAxis(names, width) {
 
 /**
  * The names of the series, in as many rows as it takes.
- * @param {string[]} names @param {number} width @param {string[]} [marks] of each where they stand alone, without a line
+ * @param {string[]} names @param {number} width @param {string[]} [marks] one per series, if drawn without a line
  */
 export function legendOf(names, width, marks) {
   if (names.length < 2) return { height: 0, option: [{ show: false }] }
@@ -131,7 +131,7 @@ function letterWidth(letter) {
   return /[ijlft.,:;|'() ]/.test(letter) ? 4.7 : 7.5
 }
 
-/** As much of a text as fits. @param {string} text @param {number} width_px */
+/** Cuts a text to a width. @param {string} text @param {number} width_px */
 export function cut(text, width_px) {
   if (widthOf(text) <= width_px) return text
   let end = text.length
@@ -139,7 +139,7 @@ export function cut(text, width_px) {
   return `${text.slice(0, end)}…`
 }
 
-/** A text in two lines where it is too long for one, each as much as fits. @param {string} text @param {number} width_px */
+/** Splits a text that is too long for one line into two, each cut to the width. @param {string} text @param {number} width_px */
 function inTwoLines(text, width_px) {
   const parts = text.split(/(?<=[ -])/)
   let first = parts.length

@@ -41,24 +41,24 @@ export function dotsOption(form, width) {
   }
 }
 
-/** How many marks a row has at most. @param {Dots['series']} series */
+/** Number of marks to make room for in a row: one if no row has more, or else one for each series. @param {Dots['series']} series */
 function sideBySide(series) {
   const rows = series[0]?.values.map((_, row) => series.filter(({ values }) => values[row]).length) ?? []
   return Math.max(1, ...rows) === 1 ? 1 : series.length
 }
 
-/** What has to be on the axis. @param {Dots} form */
+/** Values that the axis has to include. @param {Dots} form */
 function endsOf({ series, reference }) {
   const values = series.flatMap((one) => one.values).filter((value) => value !== null)
   const ends = values.flatMap(({ value, low = value, high = value }) => [value, low, high])
   return reference === undefined ? ends : [...ends, reference]
 }
 
-/** A mark with its interval for each row, beside those of the other series. @param {Dots} form @param {number} index of the series */
+/** A mark with its interval for each row, next to those of the other series. @param {Dots} form @param {number} index of the series */
 function dotsSeries({ series, bars = false }, index) {
   const { name, values } = series[index]
   const { colour, mark } = SERIES[index % SERIES.length]
-  // The only value of a row is centred, whichever series it belongs to.
+  // If no row has more than one value, each is centred, whichever series it belongs to.
   const offset_px = sideBySide(series) === 1 ? 0 : (index - (series.length - 1) / 2) * BESIDE_PX
   const data = values.flatMap((one, row) =>
     one && Number.isFinite(one.value) ? [[one.value, row, one.low ?? one.value, one.high ?? one.value]] : [],

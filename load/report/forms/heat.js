@@ -3,7 +3,7 @@ import { cut, INK, PAPER, rowAxis, STILL, TEXT_PX } from './common.js'
 
 /** @import { Heat } from '../picture.js' */
 
-/** Enough for a name in two lines. */
+/** Height that is enough for a name in two lines. */
 const ROW_PX = 32
 
 /** @param {Heat} form @param {number} width */

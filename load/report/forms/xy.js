@@ -58,11 +58,11 @@ export function xyOption({ x, y, series, marks = [] }, width) {
   }
 }
 
-/** The title of the y axis, at the top left, covers this share of a narrow picture, and is so high. */
+/** Width, as a share of a narrow picture, and height of the title of the y axis at the top left. */
 const TITLE_SHARE = 0.4
 const TITLE_PX = 20
 
-/** Whether a vertical line ends below the title of the y axis, so that its label has to be above that. @param {Mark[]} marks @param {number[]} values @param {Xy['x']} axis */
+/** Whether a vertical line ends below the title of the y axis, so that its label has to go above the title. @param {Mark[]} marks @param {number[]} values @param {Xy['x']} axis */
 function isUnderTitle(marks, values, axis) {
   const [least, most] = rangeOf(values)
   const { min = least, max = most } = axis
@@ -72,7 +72,7 @@ function isUnderTitle(marks, values, axis) {
 /** @param {Mark[]} marks @param {Series[]} series @param {number} lifted_px */
 function marksOf(marks, series, lifted_px) {
   const values = series.flatMap(({ points }) => points.map(([, value]) => value)).filter(Number.isFinite)
-  // The label of a level above most values goes below it, and those of areas to the bottom, so that they do not overlap.
+  // Avoids overlaps: if a level is above most values, labels of levels go below them, and labels of areas to the bottom.
   const namesBelow = marks.some((mark) => {
     return mark.axis === 'y' && 2 * values.filter((value) => value < mark.at).length > values.length
   })
@@ -96,7 +96,7 @@ function marksOf(marks, series, lifted_px) {
       markLine: { silent: true, symbol: 'none', lineStyle: { color: INK, type: 'dashed', width: 1.2 }, data: lines },
     }),
     ...(areas.length > 0 && {
-      // Drawn above the lines, which would cross out its label.
+      // Drawn above the lines, which would otherwise cross out its label.
       markArea: { z: 6, silent: true, itemStyle: { color: COLOURS.green.light, opacity: 0.18 }, data: areas },
     }),
   }

@@ -3,9 +3,9 @@ import { delayCommits, markDelays, undelayCommits } from '../../../sql/commit-de
 import { connect, end } from '../../../sql/connection.js'
 
 /**
- * The process that slows commits, since a setting of Postgres must not outlive the lab. Each line of stdin is a command, which a line of
- * stdout answers when it is done: { url } of the database comes first, then each { delay_us } replaces the one before. When stdin
- * ends, nothing is delayed any more.
+ * Process that slows commits, since its Postgres setting must not outlive the lab. Each line of stdin is a command, and a line of
+ * stdout confirms it: { url } of the database comes first, then each { delay_us } replaces the previous one. When stdin ends, so
+ * does the delay.
  */
 
 const lines = createInterface(process.stdin)

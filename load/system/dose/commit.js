@@ -8,15 +8,15 @@ import { startHelper } from './doser.js'
  */
 
 const HELPER = fileURLToPath(new URL('commit-helper.js', import.meta.url))
-/** By which Linux lets a process sleep longer than it asked for (PR_SET_TIMERSLACK, prctl(2)), and the time of waking up. */
+/** Time by which Linux lets a process oversleep (PR_SET_TIMERSLACK, prctl(2)), plus the time to wake up. */
 const OVERSLEPT_US = 55
-/** The range of commit_delay, apart from none. */
+/** Range of commit_delay, except 0 (no delay). */
 const DELAY_US = { least: 1, most: 100_000 }
 
 /**
- * How late each flush of the log has to be for a share of the time to be taken. Flushes come one after another: if one every flush_us
- * is the bottleneck, and each takes pause_us longer, throughput falls by pause / (flush + pause).
- * @param {number} share @param {number} flush_us @returns {{ delay_us: number, pause_us: number }} what is asked for, and what it takes
+ * Delay per log flush that costs the given share of the time. Flushes run one after another: if one every flush_us is the bottleneck,
+ * and each takes pause_us longer, throughput falls by pause / (flush + pause).
+ * @param {number} share @param {number} flush_us @returns {{ delay_us: number, pause_us: number }} the requested delay, and the actual one
  */
 export function pauseOf(share, flush_us) {
   const wanted_us = Math.round((share / (1 - share)) * flush_us - OVERSLEPT_US)
@@ -25,8 +25,8 @@ export function pauseOf(share, flush_us) {
 }
 
 /**
- * The doses of the commit by the flushes that were counted, which differ from those of the trial that the doses were chosen by.
- * Over the whole load, since Postgres' statistics are up to a second late.
+ * Corrects the commit's doses by the flushes counted in this trial, which differ from those of the trial that set the doses.
+ * The count covers the whole load, since Postgres' statistics are up to a second late.
  * @template {{ share: number, flush_us?: number, taken_ratio: number }} D @param {D[]} doses @param {number} wal_flushes @param {number} duration_s
  * @returns {D[]}
  */

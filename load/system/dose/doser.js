@@ -7,19 +7,19 @@ import { leashed } from '../../../sql/leash.js'
 import { expandCores } from '../machine.js'
 
 const HELPER = fileURLToPath(new URL('helper.js', import.meta.url))
-/** Short against a request's time in the service, and long against the cost of a period: about 10 us of wake-ups and signals. */
+/** Short compared with a request's time in the service, long compared with a period's overhead: about 10 us of wake-ups and signals. */
 const PERIOD_MS = { core: 2, processes: 5 }
 const STOP_GRACE_MS = 500
-/** While idle, V8 polls for its marking threads, which never run on a core where the polling thread has real-time priority. */
+/** An idle V8 polls for its marking threads, which never run on a core where the polling thread has real-time priority. */
 const NODE_FLAGS = ['--single-threaded']
 
 /**
- * Starts the helpers that slow one suspect on this machine, which live no longer than this process.
+ * Starts the helpers that slow one suspect on this machine; none of them outlives this process.
  * @param {Slowable} suspect
  * @returns {Promise<Doser>}
  * @typedef {{ cores: string } | { pids: number[] }} Slowable cores: list such as "0" or "1-3"
  * @typedef {{ begin: (share: number) => Promise<void> | void, end: () => Promise<number>, close: () => Promise<void> }} Doser begin:
- *   takes a share of the suspect's time; end: stops that, and returns the share that was really taken
+ *   takes a share of the suspect's time; end: stops the dose, and returns the share actually taken
  */
 export async function startDoser(suspect) {
   const helpers = helpersOf(suspect)
@@ -39,7 +39,7 @@ export async function startDoser(suspect) {
 /** One helper stops all processes; each core has a helper of its own. @param {Slowable} suspect */
 function helpersOf(suspect) {
   const first = canHavePriority() ? ['chrt', '--fifo', '50'] : []
-  // Without a process that we may stop, no dose is taken.
+  // No process that we may stop: no dose is taken.
   if ('pids' in suspect && suspect.pids.length === 0) return []
   if ('pids' in suspect) return [startTaking(first, { pids: suspect.pids, period_ms: PERIOD_MS.processes })]
   return expandCores(suspect.cores).map((core) =>
@@ -47,7 +47,7 @@ function helpersOf(suspect) {
   )
 }
 
-/** Without real-time priority, the kernel's scheduler lets a process that mostly sleeps go first most of the time. */
+/** Whether helpers can get real-time priority; without it, the scheduler favours a mostly sleeping process only most of the time. */
 function canHavePriority() {
   return spawnSync('chrt', ['--fifo', '50', 'true']).status === 0
 }
@@ -68,8 +68,8 @@ function startTaking(prefix, how) {
 }
 
 /**
- * Starts a helper that lives no longer than this process, reads commands and writes answers, each a line of JSON.
- * @param {string[]} command @param {() => void | Promise<void>} release lets go what a helper that was killed at the wrong moment left behind
+ * Starts a helper that never outlives this process. It reads commands and writes answers, each a line of JSON.
+ * @param {string[]} command @param {() => void | Promise<void>} release undoes what a helper killed at the wrong moment left
  */
 export function startHelper(command, release) {
   const [program, ...args] = leashed(command, { signal: 'INT' })
@@ -77,7 +77,7 @@ export function startHelper(command, release) {
   const exited = once(child, 'exit')
   const replies = createInterface(child.stdout)[Symbol.asyncIterator]()
   const released = exited.then(release, release)
-  // Awaited when the helper is closed.
+  // Awaited in close().
   released.catch(() => {})
   child.stdin.on('error', () => {})
   return {

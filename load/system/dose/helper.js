@@ -1,11 +1,11 @@
 import { createInterface } from 'node:readline'
 
 /**
- * The process that takes a dose, in short periods: it burns a share of its core's time, or stops other processes for a share of the
- * time. A process of its own, since it blocks, may need real-time priority, and must let go when the lab dies.
+ * Process that takes a dose, in short periods: it burns a share of its core's time, or stops other processes for a share of the
+ * time. It is separate from the lab, since it blocks, may need real-time priority, and must let go when the lab dies.
  *
- * Each line of stdin is a command: { share, period_ms, pids } begins a dose, { share: 0 } ends it. pids: what to stop; null: burn.
- * When a dose ends, a line of stdout reports the milliseconds that it took and lasted.
+ * Each line of stdin is a command: { share, period_ms, pids } begins a dose, { share: 0 } ends it. pids: processes to stop; null: burn.
+ * When a dose ends, a line of stdout reports, in milliseconds, the time that it took and its length.
  */
 
 const sleeper = new Int32Array(new SharedArrayBuffer(4))
@@ -43,7 +43,7 @@ function end() {
   process.stdout.write(`${JSON.stringify({ taken_ms, lasted_ms })}\n`)
 }
 
-/** Takes its share of one period, rests, and looks for a command. */
+/** Takes the dose's share of one period, rests, and lets the event loop read a command. */
 function period() {
   if (!dose) return
   const start_ms = performance.now()
@@ -56,7 +56,7 @@ function period() {
     signalAll('SIGCONT')
     taken_ms += performance.now() - start_ms
   }
-  // Also after a take that was late: with real-time priority, a helper that never rests would keep its core.
+  // Rests even after a late take: with real-time priority, a helper that never rests would monopolize its core.
   rest(dose.period_ms - take_ms)
   setImmediate(period)
 }

@@ -11,7 +11,7 @@ export function explain(said, host, flag = '--ssh') {
 
 const NONE = /(?!)/
 
-/** In the order in which they explain one another. LINE: the first line that matches. @type {[RegExp, string][]} */
+/** Causes, each before those that it explains. LINE: the first line that matches. @type {[RegExp, string][]} */
 const CAUSES = [
   [
     /REMOTE HOST IDENTIFICATION HAS CHANGED/,
@@ -36,7 +36,7 @@ const CAUSES = [
   ],
 ]
 
-/** The host for ssh-keygen and ssh-keyscan. Only a URL can hold a port, since an IPv6 address has colons of its own. @param {string} host */
+/** The host for ssh-keygen and ssh-keyscan. Only a URL may have a port, since IPv6 addresses contain colons. @param {string} host */
 function addressOf(host) {
   const url = /^ssh:\/\/(?:.*@)?\[?(.*?)\]?(?::(\d+))?\/?$/.exec(host)
   const name = url?.[1] ?? host.replace(/^.*@/, '')

@@ -7,15 +7,15 @@ import { text } from 'node:stream/consumers'
 /** @import { Bundle } from './prepare.js' */
 
 /**
- * Runs on the host, sent as text to its Node, so it imports nothing of ours: writes our programs into its cache, and has npm bring
- * the packages. A folder gets its name when it is complete. When the connection ends, the shell ends this program by SIGTERM.
+ * Installer that is sent to the host's Node as text, so it imports nothing of ours. It writes our programs into the cache, and has npm
+ * fetch the packages. A folder gets its name when it is complete. When the connection ends, the shell sends this program SIGTERM.
  */
 
 const NPM = ['ci', '--omit=dev', '--omit=optional', '--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund']
 const NPM_TIMEOUT_MS = 300_000
 const BROKEN = /TAR_ENTRY_ERROR/
 const OURS = /^(code|modules|vegeta)-/
-/** Copies that nobody has used for this long are removed. */
+/** Copies that have been unused for this long are removed. */
 const KEPT_MS = 7 * 24 * 3_600_000
 
 /** Installs a bundle. On failure, exits with 1 and prints what completes "expected …". @param {string} cache folder @param {Bundle} bundle */
@@ -64,11 +64,11 @@ async function complete(target, fill) {
 /** @param {string} folder */
 async function bring(folder) {
   const npm = spawn('npm', NPM, { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'], timeout: NPM_TIMEOUT_MS })
-  // Its end then makes us clean up and exit.
+  // When npm has ended, we clean up and exit.
   process.once('SIGTERM', () => npm.kill('SIGKILL'))
   const closed = once(npm, 'close')
   const [stdout, stderr] = await Promise.all([text(npm.stdout), text(npm.stderr), closed])
-  // On a full disk, npm says so, leaves incomplete packages, and ends with 0.
+  // On a full disk, npm reports it, leaves incomplete packages, and still exits with 0.
   if (npm.exitCode !== 0 || BROKEN.test(stderr)) throw new Error(wordsOf(`${stdout}\n${stderr}`))
 }
 
@@ -91,7 +91,7 @@ function removeOld(cache, needed) {
   }
 }
 
-/** The lines of npm's output that tell what was wrong. @param {string} output */
+/** The lines of npm's output that say what went wrong. @param {string} output */
 function wordsOf(output) {
   const lines = output.trim().split('\n')
   const errors = lines.flatMap((line) => /^npm (?:error|ERR!) (.*)/.exec(line)?.[1] ?? [])

@@ -3,13 +3,13 @@ import os from 'node:os'
 import { UsageError } from '../../command/errors.js'
 import { nofileOf } from '../machine.js'
 
-/** The limit that this process was given, which the API inherits by default even after we raised ours. */
+/** The limit that this process began with, which the API gets by default even after we have raised ours. */
 const own = nofileOf('self')
 
 /**
  * The limit of open files for a child. Raises our own limit if necessary: a child inherits it, and only root can raise a hard limit.
  * @param {number | string | null} wanted as startChild takes it; null: unchanged
- * @throws {UsageError} when this user may not have that many
+ * @throws {UsageError} if this user may not have that many
  */
 export function limitFor(wanted) {
   const now = nofileOf('self')

@@ -7,7 +7,7 @@ import { wholeNumber } from '../../command/flags.js'
 /** Port of the API on the host; fixed, so that a security group can open it. */
 const PORT = 3000
 
-/** A leading dash would make it an option of ssh. @param {string} text */
+/** Whether ssh would take a text as a host: a leading dash would make it an option. @param {string} text */
 export function isSshHost(text) {
   return /^[^-\s][^\s]*$/.test(text)
 }
@@ -49,7 +49,7 @@ export const DATABASE_FLAG = {
 /**
  * @param {Record<string, any>} flags parsed by SSH_FLAGS
  * @returns {SshPlan | null} null: the API runs here
- * @throws {UsageError} where flags do not go together
+ * @throws {UsageError} if flags contradict each other
  * @typedef {{ host: string, config: string | null, port: number, address: string | null }} SshPlan
  */
 export function sshPlanOf(flags) {

@@ -9,19 +9,19 @@ import { refusalOf } from './remote.js'
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
 
-/** Programs that a host gets, and nothing else: no results, .env, .npmrc or .git. */
+/** Folders whose programs a host gets, and nothing else: no results, .env, .npmrc or .git. */
 const FOLDERS = ['api', 'load', 'sql', 'tuning']
 const PROGRAM = /\.(js|sql)$/
-/** What npm needs to install the packages. A package cannot hold the lock file under its usual name. */
+/** Files that npm needs to install the packages. A published package cannot contain the lock file under its usual name. */
 const PACKAGES = ['package.json', 'package-lock.json']
 const PACKED_LOCK = 'npm-shrinkwrap.json'
-/** engines in package.json. */
+/** Minimum version of Node, as in package.json (engines). */
 const LEAST_NODE = [20, 19]
 const INSTALL = fileURLToPath(new URL('install.js', import.meta.url))
 
 /**
  * The script of a connection to the API's host, for startRemote. A version manager's Node is on PATH only in a login or an
- * interactive shell; these run the user's own commands, so they come last. `touch` marks a copy as used. Without `timeout`, an
+ * interactive shell; these run the user's startup files, so we try them last. `touch` marks a copy as used. Without `timeout`, an
  * installation does not notice a silent network; the agent does so by itself.
  * @param {Bundle} bundle
  */
@@ -55,8 +55,8 @@ agent) cd "$cache/${code}" && exec "$node" load/targets/ssh/agent.js 4>&- 5<&- ;
 })
 
 /**
- * Brings our programs to the host, unless they are there.
- * @param {Remote} remote with the script above @param {Bundle} bundle
+ * Copies our programs to the host, unless they are already there.
+ * @param {Remote} remote runs the script above @param {Bundle} bundle
  * @param {{ name: string, note: (text: string) => void }} options name: of the host
  * @throws {UsageError} when the host lacks something
  */
@@ -71,14 +71,14 @@ export async function prepare(remote, bundle, { name, note }) {
   if (code[0] === 'there') return
   note(`copying Redline to ${name}, and its packages by npm …`)
   if (npm.length === 0) refuse(`npm beside ${node}, found none: install npm there`)
-  // The program and the files that it writes are one text, so that the host needs only Node, and nothing is quoted.
+  // The program and the files that it writes are sent as one text, so that the host needs only Node, and nothing needs quoting.
   const call = `\nawait install(process.argv[2], ${JSON.stringify(bundle)})\n`
   await remote.give('/dev/fd/4', [readFileSync(INSTALL, 'utf8'), call])
   const [exit_code] = await remote.ask('install')
   if (exit_code !== '0') refuse(remote.words().trim().split('\n').at(-1) ?? '')
 }
 
-/** The part of this checkout that a host needs, under names that change with it. @typedef {ReturnType<typeof bundleOf>} Bundle */
+/** The part of this checkout that a host needs, named by hashes of its content. @typedef {ReturnType<typeof bundleOf>} Bundle */
 export function bundleOf() {
   const names = FOLDERS.flatMap((folder) => {
     const entries = readdirSync(path.join(ROOT, folder), { recursive: true, encoding: 'utf8' })

@@ -27,15 +27,15 @@ import { openLocal } from '../local.js'
  */
 
 /**
- * The agent runs on the host of the API: it starts the API by the lab's own code, watches its process and the host's kernel, and
- * stops it. Requests and answers are lines of JSON; intervals are measured by this host's clock alone. It ends, and the API with
+ * The agent runs on the API's host: it starts the API with the lab's own code, watches its process and the host's kernel, and
+ * stops it. Requests and answers are lines of JSON; only this host's clock measures intervals. The agent ends, and the API with
  * it, when its input ends or is silent for SILENCE_MS.
  */
 
 const SILENCE_MS = 10_000
 const ENDING_MS = 4000
 
-/** Most that the lab gets of a log, which may hold a line per request. */
+/** Maximum part of a log that the lab gets: a log may hold a line per request. */
 const LOG_BYTES = 2 ** 20
 
 const root = fileURLToPath(new URL('../../../', import.meta.url))
@@ -57,7 +57,7 @@ let doser = null
 let silence = setTimeout(end, SILENCE_MS)
 let ending = false
 
-/** Requests of the lab. @type {Record<string, (asked: any) => Promise<any>>} */
+/** Handlers of the lab's requests. @type {Record<string, (asked: any) => Promise<any>>} */
 const COMMANDS = {
   async start({ databaseUrl, files, env, port, address, ...asked }) {
     fs.rmSync(logFile, { force: true })
@@ -86,7 +86,7 @@ const COMMANDS = {
   },
   end: async () => watching?.end(),
   timeWork: ({ cores }) => timeWork_ms(cores),
-  /** cores: of the API, to be slowed in its place. */
+  /** cores: the API's, slowed instead of its processes. */
   async openDoser({ cores }) {
     const { pid } = await /** @type {Promise<Target>} */ (opening)
     doser = await startDoser(cores ? { cores } : { pids: familyOf(Number(pid)) })
@@ -94,7 +94,7 @@ const COMMANDS = {
   beginDose: async ({ share }) => doser?.begin(share),
   endDose: async () => doser?.end(),
   closeDoser: async () => doser?.close(),
-  /** Keeps a file for the API until we end. */
+  /** Keeps a file for the API until the agent ends. */
   keep: async ({ name, text }) => fs.writeFileSync(path.join(folder, path.basename(name)), text, { mode: 0o600 }),
   emptyLog: async () => fs.truncateSync(logFile),
   facts: () => gatherFacts({ cores, database: null, signal: controller.signal }),
@@ -104,7 +104,7 @@ const COMMANDS = {
 for (const name of /** @type {const} */ (['SIGTERM', 'SIGHUP', 'SIGINT'])) process.on(name, end)
 process.stdout.on('error', end)
 createInterface({ input: process.stdin }).on('line', hear).on('close', end)
-// A shell may have printed a line without an end.
+// A shell may have printed an unterminated line.
 process.stdout.write('\n')
 say({ hello: { machine: { ...describeMachine(), node: process.version }, cores, address: sshAddress(), root, folder } })
 

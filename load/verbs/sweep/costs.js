@@ -13,7 +13,7 @@ import { nearCapacity } from './answer.js'
 /** Resources that are busy for less than this share of the time are left out. */
 const LEAST = 0.02
 
-/** What a request costs each resource near the capacity, as medians over those trials. @param {Pick<SweepFindings, 'capacity' | 'records'>} findings @returns {Block[]} */
+/** Cost of a request to each resource, as medians over the trials near the capacity. @param {Pick<SweepFindings, 'capacity' | 'records'>} findings @returns {Block[]} */
 export function costBlocks({ capacity, records }) {
   const near = nearCapacity(capacity, records)
   const rows = costsOf(near).map(({ resource, utilization, demand_us }) => {
@@ -29,7 +29,7 @@ export function costBlocks({ capacity, records }) {
   ]
 }
 
-/** What tasks of the service's machine waited for, besides its cores: a disk that is slow, or memory that is short. @param {TrialRecord[]} records */
+/** Waits of tasks on the service's machine, other than for a core: for a slow disk, or for scarce memory. @param {TrialRecord[]} records */
 function pressureText(records) {
   const waits = /** @type {const} */ ([
     ['the disk', 'pressure_io_ratio'],
@@ -41,7 +41,7 @@ function pressureText(records) {
   return [`Of the time, some task of the machine waited ${list} (pressure stall information).`]
 }
 
-/** What a request costs each resource, as medians over trials; the busiest first. @param {TrialRecord[]} records */
+/** Cost of a request to each resource, as medians over trials; the busiest resource first. @param {TrialRecord[]} records */
 export function costsOf(records) {
   const entries = records.flatMap((record) => ledgerOf(record))
   const costs = [...new Set(entries.map(({ resource }) => resource))].map((resource) => {
@@ -52,7 +52,7 @@ export function costsOf(records) {
   return costs.filter(({ utilization }) => utilization >= LEAST).sort((a, b) => b.utilization - a.utilization)
 }
 
-/** Wait events are sampled by a session that waits for the same core, so it sees working backends too rarely. @param {TrialRecord[]} records */
+/** The session that samples wait events waits for the same core as the backends, so it sees working ones too rarely. @param {TrialRecord[]} records */
 function biasText(records) {
   const seen = records.flatMap((record) => {
     const counted = statementsInFlight(record)

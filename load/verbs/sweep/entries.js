@@ -8,8 +8,8 @@ import { count, milliseconds, offered, percent } from '../../report/format.js'
  */
 
 /**
- * What became of each entry of a mix: in the last trial that passed, or else in the last valid one.
- * @param {TrialRecord[]} records @returns {Block[]} nothing if there was no mix, or its driver does not tell the entries apart
+ * Results of each entry of a mix, from the last trial that passed or else from the last valid one.
+ * @param {TrialRecord[]} records @returns {Block[]} empty if there was no mix, or if its driver does not tell the entries apart
  */
 export function entryBlocks(records) {
   const told = records.filter((record) => isValid(record) && !record.cell && !record.doses && record.traffic.by_entry)

@@ -12,7 +12,7 @@ import { median } from '../../verdict/ranks.js'
 
 /** @typedef {TrialRecord[]} Records @typedef {(record: TrialRecord) => number | undefined} Value */
 
-/** Below the knee, the median trial of a rate achieves at least this share of what is offered. */
+/** Below the knee, the median trial at a rate achieves at least this share of the offered rate. */
 const KNEE_RATIO = 0.95
 
 /** The pictures of a sweep: achieved against offered, latency and resources against load. @param {SweepFindings} findings @returns {Picture[]} */
@@ -75,14 +75,14 @@ function roomFor(title, values) {
   return { title, unit: 'rate', min: least < most / 2 ? 0 : rounded(least, -1), max: rounded(most, 1) }
 }
 
-/** A little more or less, to two digits. @param {number} value @param {1 | -1} direction */
+/** Adds or subtracts a little, then rounds to one or two digits. @param {number} value @param {1 | -1} direction */
 function rounded(value, direction) {
   const unit = 10 ** Math.floor(Math.log10(value) - 0.5)
   const near = (value * (1 + 0.03 * direction)) / unit
   return (direction > 0 ? Math.ceil(near) : Math.floor(near)) * unit
 }
 
-/** Resources in use, as shares of what there is. @type {Record<string, Value>} */
+/** Resources in use, as shares of the available total. @type {Record<string, Value>} */
 const RESOURCES = {
   "the service's core": ({ probes }) => probes.api?.cpu_core_ratio,
   'its event loop': ({ probes }) => probes.api?.elu_ratio,
@@ -130,7 +130,7 @@ function known(series) {
   return series.filter(({ points }) => points.length > 0)
 }
 
-/** The capacity, where both its ends are known. @param {SweepFindings} findings @returns {Mark[]} */
+/** The capacity as an area, or as a line if only one of its ends is known. @param {SweepFindings} findings @returns {Mark[]} */
 function rangeMarks({ capacity }) {
   const { low_rps, high_rps } = capacity ?? {}
   if (low_rps && high_rps) return [{ axis: 'x', from: low_rps, to: high_rps, label: 'capacity' }]
@@ -138,7 +138,7 @@ function rangeMarks({ capacity }) {
   return at ? [{ axis: 'x', at, label: low_rps ? 'capacity: at least' : 'capacity: below' }] : []
 }
 
-/** The highest rate up to which what is offered gets through; null: at no rate less got through, or at every one. Pure. @param {Records} open loops */
+/** The highest rate up to which the offered load gets through; null if it does at every rate, or not even at the lowest. Pure. @param {Records} open loops */
 export function kneeOf(open) {
   const kept = medians(open, rateOf, ({ traffic, load }) => traffic.goodput_rps / Number(load.rate_rps))
   const first = kept.findIndex(([, ratio]) => ratio < KNEE_RATIO)

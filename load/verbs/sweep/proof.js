@@ -8,7 +8,7 @@ import { boundText, costsOf } from './costs.js'
  * @import { SweepFindings } from './sweep.js'
  */
 
-/** The proof in sentences, and what less work would gain. @param {SweepFindings} findings @returns {Item[]} */
+/** The proof in sentences, and a forecast of the gain from less work. @param {SweepFindings} findings @returns {Item[]} */
 export function proofItems(findings) {
   const { elasticities = [], limit, records } = findings
   const text = proofText(findings)
@@ -18,13 +18,13 @@ export function proofItems(findings) {
   return [{ text, items }]
 }
 
-/** What would be cheaper, unless it is the work per request on a suspect. @type {Record<string, string>} */
+/** Improvements to forecast, by resource, if not less work per request on a suspect. @type {Record<string, string>} */
 const CHEAPER = {
   'generator-cpu': 'a generator that is 10 % cheaper',
   'postgres-commit': 'a flush that takes 10 % less time',
 }
 
-/** What less work would gain, and which core would be the next limit. @param {SweepFindings} findings @param {Elasticity} own of the limit */
+/** The gain from less work, and the core that would be the next limit. @param {SweepFindings} findings @param {Elasticity} own of the limit */
 function forecast({ capacity, records, elasticities = [] }, { suspect, resource, elasticity }) {
   const gain = Math.round(((1 - DOSE) ** -elasticity - 1) * 100)
   const isOwn = (/** @type {string} */ name) =>

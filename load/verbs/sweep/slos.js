@@ -11,7 +11,7 @@ import { sloText } from '../../report/slo.js'
 
 const ABOUT = 'Capacity by SLO: the same trials, judged by each.'
 
-/** The capacity by each SLO, where there are several. @param {Pick<SweepFindings, 'capacities'>} findings @returns {Block[]} */
+/** The capacity by each SLO, if there are several. @param {Pick<SweepFindings, 'capacities'>} findings @returns {Block[]} */
 export function sloBlocks({ capacities = [] }) {
   const rows = capacities.map((one) => {
     const { slo, trials, confidence, problem } = one
@@ -36,7 +36,7 @@ function pictureOf(capacities) {
   return { name: 'slos', title: 'Capacity by SLO', about, form: { ...form, series: [{ name: 'capacity', values }] } }
 }
 
-/** @param {SloCapacity} capacity with one end at least @returns {Value} */
+/** @param {SloCapacity} capacity with at least one end @returns {Value} */
 function middleOf({ low_rps, high_rps }) {
   if (low_rps === null || high_rps === null) return { value: Number(low_rps ?? high_rps) }
   return { value: (low_rps + high_rps) / 2, low: low_rps, high: high_rps }

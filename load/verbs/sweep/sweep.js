@@ -24,7 +24,7 @@ import { sloBlocks } from './slos.js'
  */
 
 /**
- * The capacity and the bottleneck. Without rates, a search; with rates, or in a closed loop, the ladder that was asked for.
+ * Finds the capacity and the bottleneck: with a search or, if rates are given or the loop is closed, with the requested ladder.
  * @type {Experiment<Plan>}
  */
 export const sweep = {
@@ -84,7 +84,7 @@ function checkDrivers(plan) {
   for (const { check } of drivers) check?.({ url: plan.url ?? 'http://127.0.0.1', ...plan.mix })
 }
 
-/** The next rung of a ladder, in order, again where a trial was invalid. @param {Plan} plan @param {TrialRecord[]} records @returns {Step | null} */
+/** The next rung of a ladder, in order; repeats invalid and contradictory ones. @param {Plan} plan @param {TrialRecord[]} records @returns {Step | null} */
 function ladderStep(plan, records) {
   const rungs = rungsOf(plan)
   const rung = nextRung(rungs, records) ?? contradictedRung(rungs, records)
@@ -109,7 +109,7 @@ function rungsOf(plan) {
   })
 }
 
-/** A capacity, also as a multiple of the recorded load. @param {Replay} replay @param {Capacity} capacity @returns {Capacity} */
+/** Adds the capacity as a multiple of the recorded load. @param {Replay} replay @param {Capacity} capacity @returns {Capacity} */
 function comparedTo({ mean_rps }, capacity) {
   const times = (/** @type {number | null} */ rate_rps) => rate_rps && Number((rate_rps / mean_rps).toPrecision(3))
   return { ...capacity, times_recorded: { low: times(capacity.low_rps), high: times(capacity.high_rps) } }

@@ -4,7 +4,7 @@
  */
 
 /**
- * How close a resource came to its limit in one trial. `reach` is 1 at the limit, and 0 if the resource was not observable or
+ * Reports how close a resource came to its limit in one trial. `reach` is 1 at the limit, and 0 if the resource was not observable or
  * not involved; `evidence` is a list of sentences.
  * @typedef {Parameters<typeof limitOf>[0]} Trial
  * @typedef {{ reach: number, evidence: string[] }} Finding
@@ -23,7 +23,7 @@ export function finding(reach, ...evidence) {
   return { reach, evidence }
 }
 
-/** For a resource that makes requests fail. @param {number} failed @param {Trial['traffic']} traffic @param {string[]} evidence */
+/** Finding for a resource that makes requests fail. @param {number} failed @param {Trial['traffic']} traffic @param {string[]} evidence */
 export function ofFailed(failed, { planned }, ...evidence) {
   return failed === 0 ? NOTHING : finding(failed / planned / ERROR_SHARE, ...evidence)
 }

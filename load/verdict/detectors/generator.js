@@ -41,7 +41,7 @@ export function generatorLateness(trial, slo) {
   return finding(reachOf(lateness_ms, slo, load.timeout_s), late, used)
 }
 
-/** 1 where lateness distorts a latency that the SLO bounds. @param {Distribution | null} lateness_ms @param {Slo} slo @param {number} timeout_s */
+/** Reaches 1 if lateness distorts a bounded latency. @param {Distribution | null} lateness_ms @param {Slo} slo @param {number} timeout_s */
 function reachOf(lateness_ms, slo, timeout_s) {
   const entries = Object.values(slo.by_entry ?? {}).flatMap(latencyBounds)
   const bounds = [...latencyBounds(slo), ...entries, /** @type {const} */ (['p99', highestP99(slo, timeout_s)])]
@@ -83,7 +83,7 @@ export function hostBehind({ load, traffic: { hosts = [] } }, slo) {
   return found.reduce((worst, one) => (one.reach > worst.reach ? one : worst), NOTHING)
 }
 
-/** Compares no clocks: heard_ms is by ours, start_ms by the host's own. @param {HostTraffic} traffic @param {number} heard_ms @param {Trial['load']} load @param {Slo} slo */
+/** Compares no clocks: heard_ms is by ours, start_ms by the host's. @param {HostTraffic} traffic @param {number} heard_ms @param {Trial['load']} load @param {Slo} slo */
 function behind(traffic, heard_ms, { duration_s, timeout_s }, slo) {
   const { host, lateness_ms, sent, planned = sent } = traffic
   const start_ms = traffic.start_ms ?? 0

@@ -6,7 +6,7 @@ import { acceptQueue, network, ofErrors, rateLimit } from './wire.js'
 
 /** @import { Detect } from './finding.js' */
 
-/** Every resource with its detector, in the order in which they explain one another. @type {Record<string, Detect>} */
+/** Every resource with its detector, ordered from cause to symptom. @type {Record<string, Detect>} */
 export const DETECTORS = {
   'generator-nofile': ofErrors('client:nofile', ({ generator }) => {
     return `the generator's limit of open files is ${generator.open_files_max ?? 'unknown'}`

@@ -12,7 +12,7 @@ const CORES_FULL_RATIO = 0.97
 const COMPUTING_CORE_RATIO = 0.6
 /** Share of active statements that must wait for the same thing for it to be the limit. */
 const WAITING_SHARE = 0.5
-/** What a backend waits for between its statement and the end of its commit (Postgres manual, 27.2.3). */
+/** Waits of a backend between its statement and the end of its commit (Postgres manual, 27.2.3). */
 const COMMIT_WAITS =
   /^(LWLock:WAL(Write|Insert|BufMapping)|IO:(WalSync|WALSync|WalWrite|WALWrite)|Timeout:CommitDelay|IPC:SyncRep|IPC:XactGroupUpdate)/
 /** Mean statements in flight, as a share of those possible, at which there is no room for more. */
@@ -47,8 +47,8 @@ export function ofWaits(pattern, what) {
 const committing = ofWaits(COMMIT_WAITS, 'the commit')
 
 /**
- * Statements that wait for their commit, with what the disk took for it. One that flushes all the time need not be the limit: a flush
- * serves all commits that wait for it.
+ * Detects statements that wait for their commit, and reports the disk's flushes. A disk that flushes all the time need not be the
+ * limit: a flush serves all commits that wait for it.
  * @type {Detect}
  */
 export function postgresCommit(trial, slo) {
@@ -64,7 +64,7 @@ export function postgresCommit(trial, slo) {
 
 const computing = ofWaits(/^CPU$/, 'nothing but the CPU')
 
-/** Postgres' cores are full, or all statements that can be in flight compute, each on at most one core. @type {Detect} */
+/** Postgres' cores are saturated, or all statements that can be in flight compute, each on at most one core. @type {Detect} */
 export function postgresCpu(trial, slo) {
   const { probes } = trial
   const { cpu_core_ratio, cores } = probes.postgres

@@ -11,7 +11,7 @@ const API_FILES = 48 + SETTINGS.PIPELINE_CONNECTIONS.default
 const TIME_WAIT_S = 60
 /** Time after which net.ipv4.tcp_tw_reuse lets connect() reuse the port: once the timestamp advances (Linux' ip-sysctl.rst). */
 const TIME_WAIT_REUSED_S = 1
-/** Left for other clients of Postgres: the API's readiness check, the lab's probes, a psql session. */
+/** Connections left for other clients of Postgres: the API's readiness check, the lab's probes, a psql session. */
 const SPARE_DATABASE_CONNECTIONS = 4
 
 /** Checks for limits that the load would reach. @type {Record<string, Check>} */

@@ -12,7 +12,7 @@ const MAX_PRESSURE_RATIO = { ok: 0.2, warn: Number.POSITIVE_INFINITY }
 /** At this utilization a request waits for two others on average (M/D/1: u / 2(1 - u)); beyond it, waits grow steeply. */
 const MAX_GENERATOR_RATIO = 0.8
 
-/** Why the ceiling that was measured is only a lower bound. @type {Record<string, string>} */
+/** Reasons why the measured ceiling is only a lower bound. @type {Record<string, string>} */
 const AT_LEAST = {
   server: 'at least: the null server was full first',
   neither: 'at least: neither the generator nor the null server got a whole core',

@@ -17,15 +17,15 @@ const DEFAULTS = {
   slow: /** @type {Record<string, number>} */ ({}),
 }
 
-/** Eight blocks: an interval needs six. */
+/** An interval needs six blocks; eight leave a margin. */
 const USUAL = { rounds: 300, blocks: 8, duration: 1000 }
 const QUICK = { rounds: 60, blocks: 1, duration: 200 }
-/** The intervals take all pairs of rounds. */
+/** Upper limit, since computing an interval takes all pairs of rounds. */
 const MOST_ROUNDS = 1000
 const TIMEOUT_S = 10
 const MAX_SLOW_US = 100_000
 
-/** By INSERT_MODE: stages that several requests share, so that a wait in them is not one request's. @type {Record<string, string[]>} */
+/** Stages that several requests share, by INSERT_MODE: a wait in them belongs to no single request. @type {Record<string, string[]>} */
 const SHARED = { batched: ['pool', 'commit', 'database'], pipelined: ['pool'] }
 
 const FLAGS = {

@@ -8,13 +8,13 @@ import { figureOf } from '../../stats/spread.js'
  * @import { AblatePlan } from './steps.js'
  */
 
-/** Share of the whole below which a cost is not worth anybody's work. */
+/** Share of the whole below which a cost is not worth working on. */
 export const RELEVANT_RATIO = 0.05
 
 const REST = "such as Node's own HTTP, the routes, and the lab's reads of /metrics"
 
 /**
- * Whether a stage is worth changing: all of its interval is above what is relevant, or all of it below.
+ * Whether a stage is worth changing; settled only if its whole interval is above the relevant cost, or all of it below.
  * @param {Pick<Line, 'cost'>} line @param {Pick<Budget, 'whole'>} budget
  */
 export function verdictOf({ cost }, { whole }) {
@@ -23,7 +23,7 @@ export function verdictOf({ cost }, { whole }) {
   return cost.high < relevant_us ? 'not worth changing' : 'not settled'
 }
 
-/** Which stages are worth changing and which are not, in a sentence. @param {Budget} budget */
+/** A sentence on which stages are worth changing and which are not. @param {Budget} budget */
 export function conclusionOf(budget) {
   const { title, whole, lines, rest } = budget
   if (Number.isNaN(whole.estimate)) return `${title}: nothing was measured.`
@@ -69,7 +69,7 @@ export function budgetBlocks({ plan, budgets }, name) {
   ]
 }
 
-/** The budget as a picture; none where nothing was measured. @param {string} name of the currency @param {Budget} budget */
+/** The budget as a picture; empty if nothing was measured. @param {string} name of the currency @param {Budget} budget */
 export function budgetPicture(name, { title, lines, rest, whole }) {
   if (!Number.isFinite(whole.estimate)) return []
   const costs = [...lines.map(({ cost }) => cost), rest]

@@ -10,14 +10,14 @@ import { takenByTurns } from './steps.js'
  * @import { AblatePlan, Records } from './steps.js'
  */
 
-/** What a request costs, as a turn's mean. */
+/** Costs of a request, averaged over a turn. */
 export const CURRENCIES = {
   cpu: { title: 'CPU of the API per request', value_us: (/** @type {Turn} */ [, cpu_us]) => cpu_us },
   time: { title: 'Time in the API per request (mean)', value_us: (/** @type {Turn} */ [, , time_us]) => time_us },
 }
 
 /**
- * The budget in each currency. In a closed loop the time in the API is only the wait behind the other connections.
+ * The budget in each currency. A closed loop has no budget of time: there it is only the wait behind the other connections.
  * @param {Pick<AblatePlan, 'stages' | 'consumers'>} plan @param {Records} records
  * @returns {Record<string, Budget>} by the currency's name
  */
@@ -28,8 +28,8 @@ export function budgetsOf(plan, records) {
 }
 
 /**
- * What each stage costs (us, with intervals; NaN without a round). Costs are differences within a round of turns, in which the lines
- * and the rest add up to the whole by construction. Pure.
+ * The cost of each stage (us, with intervals; NaN without a round). Costs are differences within a round of turns, in which the
+ * lines and the rest add up to the whole by construction. Pure.
  * @param {Pick<AblatePlan, 'stages'>} plan @param {Records} records @param {typeof CURRENCIES[keyof typeof CURRENCIES]} currency
  * @typedef {ReturnType<typeof budgetOf>} Budget
  * @typedef {Budget['lines'][number]} Line
@@ -47,17 +47,17 @@ export function budgetOf({ stages }, records, { title, value_us }) {
   return {
     title,
     whole: figure((mean_us) => mean_us()),
-    /** In the order of removal. */
+    /** Stages in the order of removal. */
     lines: stages.map((stage, i) => ({
       stage,
-      /** Saved by its removal alone. */
+      /** Savings from removing this stage alone. */
       alone: figure((mean_us) => alone(mean_us, stage)),
-      /** Saved by its removal after those before it. */
+      /** Savings from removing it after the stages before it. */
       cost: figure((mean_us) => mean_us(...stages.slice(0, i)) - mean_us(...stages.slice(0, i + 1))),
     })),
-    /** Without any stage. */
+    /** Cost with all stages removed. */
     rest: figure((mean_us) => mean_us(...stages)),
-    /** What stages share: the whole less the rest and what each removal alone saves. */
+    /** Cost that stages share: the whole, less the rest and the savings of each removal alone. */
     gap: figure((mean_us) => {
       return stages.reduce((left, stage) => left - alone(mean_us, stage), mean_us() - mean_us(...stages))
     }),
@@ -72,7 +72,7 @@ export function roundsOf(records) {
   })
 }
 
-/** The middle one in time: a mean of several visits is less skewed than the single visits it is compared with. @param {number[]} visits */
+/** The middle visit: a mean of several would be less skewed than the single visits it is compared with. @param {number[]} visits */
 function middle(visits) {
   return visits[Math.floor(visits.length / 2)]
 }

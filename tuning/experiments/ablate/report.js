@@ -41,7 +41,7 @@ export function analyse(plan, records, { not_applied = [] }) {
 }
 
 /**
- * Why there is no trustworthy answer: without a round, there is no budget.
+ * The reason why no trustworthy answer exists, or null: without a round, there is no budget.
  * @param {AblatePlan} plan @param {Records} records @param {NotAppliedCell[]} notApplied
  */
 export function problemOf(plan, records, notApplied) {

@@ -17,14 +17,14 @@ import { BY_TURNS, nameOf, REQUESTS_PER_TURN, variantsOf } from './stages.js'
  * @import { AblatePlan } from './steps.js'
  */
 
-/** A log line for each request, and the one way of storing passwords that is no stage of its own. */
+/** A log line for each request, and plain passwords: any other way of storing them would be a stage of its own. */
 const SETTINGS = { LOG_LEVEL: 'debug', PASSWORD_STORAGE: 'plain' }
 
-/** Stored before the trial empties the table. */
+/** User of the request that checks a variant, stored before the trial empties the table. */
 const USER = JSON.stringify({ email: `${LAB_USER}-1@redline.test`, password: 'secret' })
 
 /**
- * The API of each run: one process for all cells, since a new one for each would be measured while V8 is still compiling it.
+ * The API of each run: one process for all cells, since a new process per cell would be measured while V8 still compiles it.
  * @type {WeakMap<Place, Awaited<ReturnType<typeof start>>>}
  */
 const services = new WeakMap()
@@ -33,7 +33,7 @@ const services = new WeakMap()
  * Opens the API without the stages of a cell.
  * @param {{ variant: string }} cell @param {Place} place the same object for all cells of a run
  * @param {Pick<AblatePlan, 'stages' | 'slow_us' | 'mix' | 'insert_mode'>} plan @returns {Promise<Target>}
- * @throws {NotApplied} when a request shows that the process does something else
+ * @throws {NotApplied} if a request shows that the process does something else
  */
 export async function openVariant({ variant }, place, { stages, slow_us, mix, insert_mode }) {
   const service = services.get(place) ?? (await start(place, insert_mode))
@@ -59,14 +59,14 @@ export async function openVariant({ variant }, place, { stages, slow_us, mix, in
   }
 }
 
-/** Ends the API of a run. @param {Place} place */
+/** Stops the API of a run. @param {Place} place */
 export async function closeService(place) {
   await services.get(place)?.target.stop()
 }
 
 /**
- * Starts the API with the preload that removes stages. By default each request has a statement of its own, so that a stage's cost is
- * one request's.
+ * Starts the API with the preload that removes stages. By default each request has a statement of its own, so that a stage's cost
+ * belongs to one request.
  * @param {Place} place @param {string} [insert_mode]
  */
 async function start(place, insert_mode = 'prepared') {
@@ -102,14 +102,14 @@ async function removedBy(url, socket, orders) {
   return found.without
 }
 
-/** Names a stage that was not skipped; null: all were. @param {string[]} wanted stages to remove @param {InForce} found after a request */
+/** Names a stage that was not skipped, or null. @param {string[]} wanted stages to remove @param {InForce} found after a request */
 export function notTaken(wanted, { calls }) {
   const stage = wanted.find((name) => !calls[name]?.skipped)
   if (stage === undefined) return null
   return `expected a request without ${stage}, got one that its hook did not skip (${calls[stage]?.passed ?? 0} let through)`
 }
 
-/** The rounds that begin and end during a load. @param {string} socket @param {string[]} cells @returns {Promise<Probe>} */
+/** Collects the rounds that begin and end during a load. @param {string} socket @param {string[]} cells @returns {Promise<Probe>} */
 async function watchTurns(socket, cells) {
   const roundsSoFar = async () => (await order(socket, null)).rounds
   const before = (await roundsSoFar()).length
@@ -120,7 +120,7 @@ async function watchTurns(socket, cells) {
 /** Errors of a connection that sshd accepts but may not forward. */
 const CUT = ['ECONNRESET', 'EPIPE']
 
-/** @param {string} file @param {Orders | null} orders null: the present ones stay @returns {Promise<InForce>} */
+/** @param {string} file @param {Orders | null} orders null keeps the present ones @returns {Promise<InForce>} */
 async function order(file, orders) {
   const connection = net.connect(file).setEncoding('utf8')
   await once(connection, 'connect')

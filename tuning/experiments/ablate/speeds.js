@@ -15,7 +15,7 @@ const PUBLISHED = JSON.parse(readFileSync(new URL('../../published/ablate.json',
 const DETAIL = { detail: true }
 
 /**
- * What each closed loop did in each variant, and how much faster it was without a stage, and without all of them.
+ * The results of each closed loop in each variant, and its speed-up without each stage and without all of them.
  * @param {Pick<AblatePlan, 'stages' | 'consumers'>} plan @param {Records} records
  * @typedef {ReturnType<typeof closedOf>[number]} Closed
  */
@@ -31,7 +31,7 @@ export function closedOf(plan, records) {
 }
 
 /**
- * The goodput of a closed loop in a variant, as a ratio to the whole; isLimited: its generator was the limit of either.
+ * The goodput of a closed loop in a variant, as a ratio to the whole. isLimited: the generator was the limit of either.
  * @param {Records} records @param {string} consumer @param {string} variant
  */
 export function speedUp(records, consumer, variant) {
@@ -41,12 +41,12 @@ export function speedUp(records, consumer, variant) {
 }
 
 /**
- * Successes per second in a variant, with the statistics that were published; null: no sound trial.
+ * Successes per second in a variant, with the statistics that were published, or null without a sound trial.
  * @param {Records} records @param {string} consumer @param {string} variant
  */
 export function statisticsOf(records, consumer, variant) {
   const trials = consumed(records, consumer, variant)
-  // A trial of less than a second is a sample itself; of others, the last second may be incomplete.
+  // A trial shorter than a second is one sample. Longer trials give one per full second, as the last second may be incomplete.
   const samples = trials.flatMap(({ load, traffic }) => {
     if (load.duration_s < 1) return [traffic.goodput_rps]
     return traffic.per_second.slice(0, Math.floor(load.duration_s)).map(({ ok }) => ok)
@@ -69,20 +69,20 @@ export function statisticsOf(records, consumer, variant) {
   }
 }
 
-/** Sound trials of a consumer in blocks, of one variant or of all. @param {Records} records @param {string} consumer @param {string} [variant] */
+/** A consumer's sound trials in blocks, of one variant or all. @param {Records} records @param {string} consumer @param {string} [variant] */
 export function consumed(records, consumer, variant) {
   const trials = trialsAt(records, { phase: 'blocks', consumer }, isSound)
   return variant === undefined ? trials : trials.filter(({ cell }) => cell.variant === variant)
 }
 
-/** Whether the published conclusion holds; nothing without a closed loop. @param {Closed[]} closed */
+/** Whether the published conclusion holds; empty without a closed loop. @param {Closed[]} closed */
 export function publishedVerdict(closed) {
   const all = closed.flatMap(({ speeds }) => speeds).filter(({ without }) => without.length === 1)
   if (all.length === 0) return []
   return [`Published: removing a stage made no difference. ${hereText(all.filter(({ isLimited }) => !isLimited))}`]
 }
 
-/** @param {Closed['speeds']} speeds of single stages, below the limit of their generators */
+/** @param {Closed['speeds']} speeds without a single stage, where the generator was not the limit */
 function hereText(speeds) {
   if (speeds.length === 0) return `Here ${GENERATOR_LIMIT}, so nothing can be said about that.`
   const faster = speeds.filter(({ low }) => low > 1 + RELEVANT_RATIO)
@@ -92,7 +92,7 @@ function hereText(speeds) {
   return isSame ? 'The same here.' : 'Here no stage certainly does, but not all are settled.'
 }
 
-/** The throughput without each stage; nothing without a closed loop. @param {Closed[]} closed */
+/** The throughput without each stage; empty without a closed loop. @param {Closed[]} closed */
 export function ratioBlocks(closed) {
   if (closed.length === 0) return []
   const whole = ['nothing (successes/s)', ...closed.map(({ whole_rps }) => figure(whole_rps))]
@@ -106,7 +106,7 @@ export function ratioBlocks(closed) {
   return titled('**Throughput without a stage**, as a ratio to the whole:', head, [whole, ...rows], { name: 'speeds' })
 }
 
-/** The statistics of each variant; nothing without a closed loop. @param {Closed[]} closed */
+/** The statistics of each variant; empty without a closed loop. @param {Closed[]} closed */
 export function statisticsBlocks(closed) {
   const tables = closed.map(({ consumer, variants }) => {
     const rows = variants.map(({ variant, count, ...figures }) => {

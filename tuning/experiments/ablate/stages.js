@@ -1,7 +1,7 @@
 import { visitsOf } from '../../stats/design.js'
 
 /**
- * The stages of `POST /user`, and what each leaves undone when it is removed, in the order in which the budget removes them: the
+ * The stages of `POST /user`, each with the work that its removal leaves out, in the order in which the budget removes them: the
  * commit before the statement that it belongs to. @type {Record<string, string>}
  */
 export const STAGES = {
@@ -21,7 +21,7 @@ export const WHOLE = 'whole'
 /** The cell whose trials contain all variants. */
 export const BY_TURNS = 'by turns'
 
-/** Some tens of milliseconds at the default rate. */
+/** Length of a turn: some tens of milliseconds at the default rate. */
 export const REQUESTS_PER_TURN = 100
 
 /** A variant's name. @param {string[]} without the stages that it lacks */
@@ -30,7 +30,7 @@ export function nameOf(without) {
 }
 
 /**
- * The service as it is, without each stage, and with more and more of them removed. A variant is the list of stages that it lacks.
+ * The whole service, then without each stage, then with more and more stages removed. A variant is the list of stages that it lacks.
  * @param {string[]} stages in the order of STAGES
  */
 export function variantsOf(stages) {
@@ -39,7 +39,7 @@ export function variantsOf(stages) {
   return [[], ...single, ...cumulative.slice(1)]
 }
 
-/** The order of a round by turns, as indexes: the whole, which is 0, at its start, middle and end. @param {number} variants @param {number} seed */
+/** The order of a round, by index of the variant: the whole (0) at start, middle and end. @param {number} variants @param {number} seed */
 export function orderOf(variants, seed) {
   const cells = [...Array(variants).keys()]
   return visitsOf({ cells, anchor: 0, blocks: 1, seed }).map(({ cell }) => cell)

@@ -12,7 +12,7 @@ import { BY_TURNS, nameOf, orderOf, REQUESTS_PER_TURN, variantsOf, WHOLE } from 
  * @import { planOf } from './ablate.js'
  */
 
-/** What sends the requests. @type {Record<string, string>} */
+/** Generators that send the requests. @type {Record<string, string>} */
 export const CONSUMERS = {
   paced: 'an open loop slow enough for every variant',
   autocannon: 'a closed loop that does next to nothing with the responses',
@@ -22,24 +22,24 @@ export const CONSUMERS = {
 const CONNECTIONS = 32
 const WARMUP_S = 0.1
 
-/** For starting and ending a trial's processes, and counting its rows. */
+/** Time to start and stop a trial's processes, and to count its rows. */
 const BETWEEN_TRIALS_S = 0.45
 
-/** Until V8 has compiled all variants, and then what another consumer needs. */
+/** Warm-up until V8 has compiled all variants, and the shorter one that each further consumer needs. */
 const FIRST_WARMUP_S = 4
 const OTHER_WARMUP_S = 0.5
 
-/** Length of a trial by turns, short enough to keep most of a run that is cut off, and the least rounds in it. */
+/** Length of a trial by turns, short enough that an interrupted run keeps most of its data, and the fewest rounds in it. */
 const TURNS_S = 15
 const LEAST_ROUNDS = 3
 
-/** Requests from before the change, which have to end first, as a share of a turn's. */
+/** Requests from before a change, which must end first, as a share of a turn's requests. */
 const BEFORE_TURN_RATIO = 0.1
 
 /**
  * The next trial: the budget by turns, with the first consumer; then the closed loops in blocks, all variants in a random order, the
  * whole at the start, in the middle and at the end; then the proof of the whole. Pure.
- * @param {AblatePlan} plan @param {Records} records @param {NotAppliedCell[]} [notApplied] left out @returns {Step | null}
+ * @param {AblatePlan} plan @param {Records} records @param {NotAppliedCell[]} [notApplied] cells to skip @returns {Step | null}
  * @typedef {ReturnType<typeof planOf>} AblatePlan
  * @typedef {TrialRecord[]} Records
  */
@@ -54,7 +54,7 @@ export function nextStep(plan, records, notApplied = []) {
   return { ...trials[next], left_s: sumOf(trials.slice(next)) + proofOf_s(plan) }
 }
 
-/** The next trial of the proof: its closed loop on the whole, as in the blocks. @param {AblatePlan} plan @param {Records} records @returns {Step | null} */
+/** The next trial of the proof: the closed loop of the blocks, on the whole. @param {AblatePlan} plan @param {Records} records @returns {Step | null} */
 function proofStep(plan, records) {
   const blocks = trialsAt(records, { phase: 'blocks', consumer: proverOf(plan) }, isSound)
   const seen = blocks.findLast(({ cell }) => cell.variant === WHOLE)
@@ -64,7 +64,7 @@ function proofStep(plan, records) {
   return nextOfProof({ ...plan, warmup_s: OTHER_WARMUP_S }, records, { seen, load })
 }
 
-/** The closed loop of the proof, preferably the cheapest one; null: there is no proof. @param {Pick<AblatePlan, 'consumers' | 'proves'>} plan */
+/** The closed loop of the proof, preferably the cheapest, or null if not proven. @param {Pick<AblatePlan, 'consumers' | 'proves'>} plan */
 export function proverOf({ consumers, proves }) {
   const [first = null] = closedLoopsOf({ consumers }).sort((a, b) => a.localeCompare(b))
   return proves ? first : null
@@ -75,7 +75,7 @@ function proofOf_s(plan) {
   return proverOf(plan) === null ? 0 : PROOF_S
 }
 
-/** Of the whole run, in seconds. @param {AblatePlan} plan */
+/** Duration of the whole run, in seconds. @param {AblatePlan} plan */
 export function durationOf(plan) {
   return sumOf(trialsOf(plan)) + proofOf_s(plan)
 }
@@ -124,7 +124,7 @@ const trialsOf = oncePerPlan((/** @type {AblatePlan} */ plan) => {
   ]
 })
 
-/** Seconds of each trial by turns. @param {AblatePlan} plan @returns {number[]} */
+/** Duration of each trial by turns, in seconds. @param {AblatePlan} plan @returns {number[]} */
 function turnTrialsOf({ rate_rps, rounds, stages }) {
   const visits = orderOf(variantsOf(stages).length, 0).length
   const round_s = (visits * REQUESTS_PER_TURN * (1 + BEFORE_TURN_RATIO)) / rate_rps

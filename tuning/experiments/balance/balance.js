@@ -19,10 +19,10 @@ import { durationOf, MEASURED, nextStep, UNEVEN } from './steps.js'
 
 const ENDPOINTS = 6
 
-/** Requests that an endpoint works on at once. */
+/** Requests that an endpoint serves at the same time. */
 const SLOTS = 16
 
-/** With more, or slower ones, trials would measure timeouts, or the wait for a connection of the generator. */
+/** Limits of slow endpoints: beyond them, trials would measure timeouts, or the wait for a connection of the generator. */
 const SLOW = { most: 3, most_ms: 1000 }
 
 /** Longer than any endpoint takes; the proxies and HAProxy wait as long. */
@@ -40,11 +40,11 @@ const WORKERS = { usual: [1, 16], quick: [1] }
 
 const PARTS = [.../** @type {MeasuredPart[]} */ (Object.keys(MEASURED)), /** @type {const} */ ('simulation')]
 
-/** With less, fast answers would shrink a score down to 0, where it stays. */
+/** Lower bound (exclusive): with less, fast answers would shrink a score to 0, where it stays. */
 const LEAST_FACTOR = 0.5
 const MOST_FACTOR = 100
 
-/** The endpoint that fails does so from and to this share of a trial. */
+/** Window in which the failing endpoint fails, as shares of a trial. */
 const FAILS = { from: 0.2, to: 0.5 }
 
 const FLAGS = {
@@ -111,7 +111,7 @@ async function prepare(plan, { run }, { signal, progress, environment }) {
   return { simulation: await simulateAll(plan, signal) }
 }
 
-/** `1x250ms` @param {string} text */
+/** Parses `1x250ms`. @param {string} text */
 function slowness(text) {
   const [, number, time = ''] = /^(\d)x(.+)$/.exec(text) ?? []
   const [count, extra_ms = Number.NaN] = [Number(number), duration(time)]
@@ -125,7 +125,7 @@ function factor(text) {
 }
 
 /**
- * fails: when the endpoint that fails does so; haproxy: the program, or null; processes: of the API behind HAProxy.
+ * fails: windows in which the failing endpoint fails; haproxy: the program, or null; processes: numbers of API processes behind HAProxy.
  * @param {Record<string, any>} flags
  */
 function planOf(flags) {
@@ -137,7 +137,7 @@ function planOf(flags) {
   const plan = localPlan({ seed, duration_s: sizes.strategies.duration_s, timeout_s: TIMEOUT_S })
   return {
     ...plan,
-    // Without the API there is no need of a database.
+    // Without the API, no database is needed.
     url: parts.includes('processes') ? null : 'http://127.0.0.1/',
     // Errors are counted here; they do not fail a trial.
     slo: { ...plan.slo, success_ratio: 0 },
@@ -168,7 +168,7 @@ function failsIn({ duration_s }) {
   return { from_s, to_s }
 }
 
-/** One, two, and as many as there are cores for, one left for the others. */
+/** One process, two, and one per core except the core that is left for everything else. */
 function processCounts() {
   const cores = planCores()
   const most = cores ? cores.others.split(',').length : 1

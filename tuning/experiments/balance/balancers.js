@@ -8,7 +8,7 @@ import tdigest from 'tdigest'
  * @typedef {{ choose: () => number, answered: (answer: Answer, method?: string) => void }} Balancer
  * @typedef {typeof PUBLISHED_PARAMETERS} Parameters
  * @typedef {ReturnType<typeof createState>} State
- * @typedef {InstanceType<typeof tdigest.TDigest> & { n: number }} Digest n: values so far, which its types leave out
+ * @typedef {InstanceType<typeof tdigest.TDigest> & { n: number }} Digest n: number of values so far, which its types leave out
  */
 export const BALANCERS = {
   'round-robin': (endpoints) => {
@@ -17,7 +17,7 @@ export const BALANCERS = {
   },
   adaptive: (endpoints, parameters) => {
     let state = createState(endpoints)
-    /** By method. @type {Map<string, Digest>} */
+    /** Latencies by method. @type {Map<string, Digest>} */
     const latencies = new Map()
     return {
       choose: () => {
@@ -47,11 +47,11 @@ export function seenWith(digest, latency_ms) {
 
 /**
  * The published adaptive algorithm (the Zeus RPC load balancer). Every endpoint begins with score 1, and the lowest score is
- * chosen. An answer multiplies the score of its endpoint: by little if it was faster than the median of all, by more if it
- * was slower, by much if it was an error. With each request one score above 1 decays, so that an endpoint that has been
- * left is tried again. Pure.
+ * chosen. An answer multiplies the score of its endpoint: by a small number if it was faster than the median of all, by a
+ * larger one if it was slower, by a far larger one if it was an error. With each request, one score above 1 decays, so
+ * that an abandoned endpoint is tried again. Pure.
  *
- * factor is added to the rank of a success, error_factor to that of an error; nothing is scored before min_samples.
+ * factor is added to the rank of a success, error_factor to the rank of an error; nothing is scored before min_samples.
  */
 export const PUBLISHED_PARAMETERS = { factor: 0.52, error_factor: 3, decay: 0.95, min_samples: 20 }
 
@@ -64,7 +64,7 @@ const FASTER = [
   { above: 100, decay: 0.92 },
 ]
 
-/** turn: the endpoint that decays next; first: the one that is preferred among equal scores. @param {number} size */
+/** turn: the endpoint that decays next; first: the endpoint preferred among equal scores. @param {number} size */
 export function createState(size) {
   return { scores: /** @type {number[]} */ (Array(size).fill(1)), turn: 0, first: 0 }
 }
@@ -77,7 +77,7 @@ export function choose(state, parameters) {
   return { endpoint, state: { ...decayed, first: (first + 1) % scores.length } }
 }
 
-/** One score above 1 decays, in turn. @param {State} state @param {Parameters} parameters @returns {State} */
+/** Decays one score above 1, in turn. @param {State} state @param {Parameters} parameters @returns {State} */
 export function decay(state, { decay }) {
   const { scores, turn } = state
   const endpoint = inTurn(scores, turn).find((i) => scores[i] > 1)
@@ -87,13 +87,13 @@ export function decay(state, { decay }) {
   return { ...state, scores: decayed, turn: (endpoint + 1) % scores.length }
 }
 
-/** All endpoints, beginning with one of them. @param {number[]} scores @param {number} first */
+/** All endpoints, beginning with `first`. @param {number[]} scores @param {number} first */
 function inTurn(scores, first) {
   return scores.map((_, i) => (first + i) % scores.length)
 }
 
 /**
- * The state after an answer; seen: latencies of the same method so far, with this one.
+ * The state after an answer; seen: latencies of the same method so far, including this one.
  * @param {State} state @param {Answer} answer @param {ReturnType<typeof seenWith>} seen @param {Parameters} parameters @returns {State}
  */
 export function observe(state, { endpoint, latency_ms, status }, seen, { factor, error_factor, min_samples }) {

@@ -7,8 +7,8 @@ import { answerOf } from './endpoints.js'
 
 /**
  * The endpoints, in one process: each is a server that answers after a delay and has a limited number of slots, for which
- * requests wait. On the admin port, the first one, /begin takes the seed of a trial and the window in which endpoints fail. A
- * response there has what each endpoint has counted since then, in tenths of a second.
+ * requests wait. On the admin port (the first port), /begin takes the seed of a trial and the window in which endpoints fail.
+ * Responses there contain the counts of each endpoint since then, in bins of a tenth of a second.
  * @type {{ endpoints: Endpoint[], ports: number[], slots: number }}
  */
 const { endpoints, ports, slots } = JSON.parse(process.argv[2])
@@ -48,7 +48,7 @@ const admin = http.createServer(async (req, res) => {
 })
 admin.listen(ports[0], '127.0.0.1')
 
-/** By bin. @returns {Record<'requests' | 'errors' | 'queued', number[]>} */
+/** Empty counts, by bin. @returns {Record<'requests' | 'errors' | 'queued', number[]>} */
 function noCounts() {
   return { requests: [], errors: [], queued: [] }
 }

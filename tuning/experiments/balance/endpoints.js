@@ -4,10 +4,10 @@
  * @typedef {typeof PLAIN} Endpoint
  */
 
-/** An endpoint without a peculiarity. */
+/** An ordinary endpoint. */
 export const PLAIN = { name: '', cached_ratio: 0.5, extra_ms: 0, error_ratio: 0, fails: false }
 
-/** Latencies of cached and other calls, as published. */
+/** Latencies of cached and of uncached calls, as published. */
 const CACHED_MS = { from: 50, to: 120 }
 const COLD_MS = { from: 250, to: 600 }
 
@@ -17,8 +17,8 @@ const ERROR_MS = { from: 2, to: 5 }
 const USUAL = [{ name: 'cached', cached_ratio: 0.9 }, { name: 'cold', cached_ratio: 0 }, { name: 'half-cached' }]
 
 /**
- * Uneven by design: mostly cached, cold and half-cached ones in turn; then slow ones, one that errs now and then, and one that
- * fails and recovers.
+ * Endpoints that are uneven by design: mostly cached, cold and half-cached in turn; then slow ones, one that errs now and then,
+ * and one that fails and recovers.
  * @param {number} count @param {{ count: number, extra_ms: number }} slow @returns {Endpoint[]}
  */
 export function unevenEndpoints(count, slow) {
@@ -34,7 +34,7 @@ export function unevenEndpoints(count, slow) {
   })
 }
 
-/** All alike, with everything cached; the last one fails for a while. @param {number} count @returns {Endpoint[]} */
+/** Equal endpoints with everything cached; the last one fails for a while. @param {number} count @returns {Endpoint[]} */
 export function evenEndpoints(count) {
   return Array.from({ length: count }, (_, i) => {
     const fails = i === count - 1
@@ -42,12 +42,12 @@ export function evenEndpoints(count) {
   })
 }
 
-/** One that answers at once, so that only the way to it takes time. @type {Endpoint[]} */
+/** An endpoint that answers at once, so that only the path to it takes time. @type {Endpoint[]} */
 export const INSTANT = [{ ...PLAIN, name: 'instant', cached_ratio: 1, extra_ms: -CACHED_MS.to }]
 
-/** Draws one answer; a latency of 0: at once. @param {Endpoint} endpoint @param {{ failing: boolean, random: () => number }} moment */
+/** Draws one answer; a latency of 0 means at once. @param {Endpoint} endpoint @param {{ failing: boolean, random: () => number }} moment */
 export function answerOf({ cached_ratio, extra_ms, error_ratio }, { failing, random }) {
-  // Every answer takes three numbers, so that two strategies meet the same ones.
+  // Every answer draws three numbers, so that all strategies meet the same sequence.
   const [fate, cache, place] = [random(), random(), random()]
   if (failing || fate < error_ratio) return { status: 503, latency_ms: within(ERROR_MS, place) }
   const latency_ms = within(cache < cached_ratio ? CACHED_MS : COLD_MS, place) + extra_ms

@@ -16,7 +16,7 @@ import { REFERENCE, strategiesOf } from './steps.js'
 
 export const PERCENTILES = /** @type {const} */ (['p25', 'p50', 'p75', 'p95'])
 
-/** What each strategy did in each part. @param {BalancePlan} plan @param {Records} records */
+/** The results of each strategy in each part. @param {BalancePlan} plan @param {Records} records */
 export function figuresOf(plan, records) {
   /** @template T @param {MeasuredPart} part @param {(measured: Measured) => T} compute */
   const each = (part, compute) => {
@@ -35,7 +35,7 @@ export function figuresOf(plan, records) {
   }
 }
 
-/** The trials of a strategy, and how it compares with others within a block. @param {string} strategy @param {Records} sound trials of its part */
+/** A strategy's trials, and its comparison with others within a block. @param {string} strategy @param {Records} sound trials of its part */
 function measuredOf(strategy, sound) {
   const trialsOf = (/** @type {string} */ one) => sound.filter(({ cell }) => cell.strategy === one)
   const byBlock = (/** @type {string} */ one, /** @type {Value} */ value) => {
@@ -58,7 +58,7 @@ function measuredOf(strategy, sound) {
   }
 }
 
-/** Over uneven endpoints: latencies of the successes. @param {Measured} measured */
+/** Figures over uneven endpoints; latencies are those of the successes. @param {Measured} measured */
 function unevenFigures({ strategy, trials, middle, ratioTo, differenceTo }) {
   const ratiosTo = (/** @type {string} */ other) => {
     return strategy === other ? null : byPercentile((value) => ratioTo(other, value))
@@ -80,7 +80,7 @@ function byPercentile(compute) {
   return /** @type {Record<typeof PERCENTILES[number], T>} */ (Object.fromEntries(found))
 }
 
-/** What the balancer adds, in front of an endpoint that answers at once. @param {Measured} measured */
+/** The overhead of the balancer, in front of an endpoint that answers at once. @param {Measured} measured */
 function overheadFigures({ strategy, middle, differenceTo }) {
   const isDirect = strategy === 'direct'
   return {
@@ -90,7 +90,7 @@ function overheadFigures({ strategy, middle, differenceTo }) {
   }
 }
 
-/** Times to leave an endpoint that failed, and to come back. @param {Measured} measured */
+/** Times until the failing endpoint is dropped, and until it is used again. @param {Measured} measured */
 function failingFigures({ trials, middle }) {
   const found = countsOf(trials).map(leavingOf)
   return {
@@ -102,7 +102,7 @@ function failingFigures({ trials, middle }) {
   }
 }
 
-/** What further processes bring. @param {Measured} measured */
+/** The gain from further processes. @param {Measured} measured */
 function processFigures({ strategy, trials, trialsOf, middle, ratioTo }) {
   const goodput_rps = (/** @type {Records[number]} */ { traffic }) => traffic.goodput_rps
   const [{ settings, target }] = trials
@@ -115,19 +115,19 @@ function processFigures({ strategy, trials, trialsOf, middle, ratioTo }) {
   }
 }
 
-/** As the endpoints counted. @param {Records} trials @returns {Counts[]} */
+/** Counts of the endpoints themselves. @param {Records} trials @returns {Counts[]} */
 function countsOf(trials) {
   return trials.map(({ probes }) => probes.target)
 }
 
-/** Of the successes. @param {'mean' | typeof PERCENTILES[number]} name @returns {Value} */
+/** Latency of the successes. @param {'mean' | typeof PERCENTILES[number]} name @returns {Value} */
 function okLatency_ms(name) {
   return ({ traffic }) => traffic.ok_latency_ms?.[name] ?? Number.NaN
 }
 
 const p50_ms = okLatency_ms('p50')
 
-/** Of the requests that clients sent. @param {Records} trials */
+/** Share of the planned requests that did not succeed. @param {Records} trials */
 function errorRatio(trials) {
   const sum = (/** @type {'planned' | 'ok'} */ name) => trials.reduce((total, { traffic }) => total + traffic[name], 0)
   return 1 - sum('ok') / sum('planned')

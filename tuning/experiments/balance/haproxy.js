@@ -1,16 +1,16 @@
 import { spawnSync } from 'node:child_process'
 
-/** The strategies of HAProxy: what they balance by, and whether they retry. */
+/** HAProxy's strategies: the algorithm that balances, and whether requests are retried. */
 export const HAPROXY = {
   'haproxy-leastconn': { balance: 'leastconn', retries: false },
   'haproxy-random': { balance: 'random(2)', retries: false },
   'haproxy-retry': { balance: 'leastconn', retries: true },
 }
 
-/** Debian puts it where the PATH of an ordinary user does not look. */
+/** Debian installs it outside the PATH of an ordinary user. */
 const PLACES = ['haproxy', '/usr/sbin/haproxy']
 
-/** The program and its version; null: there is none, for which there is a problem to be told. @param {string} [given] program */
+/** The program and its version, or null for both and the problem to report. @param {string} [given] program */
 export function findHaproxy(given) {
   for (const program of given ? [given] : PLACES) {
     const { status, stdout } = spawnSync(program, ['-v'], { encoding: 'utf8' })
@@ -22,7 +22,7 @@ export function findHaproxy(given) {
   return { program: null, version: null, problem }
 }
 
-/** A server is watched by its health check and its answers to clients. Ten errors in a row take it out at once. */
+/** Watches a server by its health check and its answers to clients. Ten errors in a row take it out at once. */
 const WATCHED = ' check inter 500ms fall 2 rise 2 observe layer7 error-limit 10 on-error mark-down'
 const HEALTH = ['option httpchk', 'http-check send meth GET uri /health', 'http-check expect status 200']
 
@@ -30,7 +30,7 @@ const HEALTH = ['option httpchk', 'http-check send meth GET uri /health', 'http-
 const RETRIES = ['option redispatch 1', 'retries 2', 'retry-on conn-failure empty-response 500 502 503 504']
 
 /**
- * A configuration on loopback, with one thread like the proxies that it is compared with; watched: /health says how a server is.
+ * A configuration on loopback, with one thread like the proxies that it is compared with; watched: HAProxy checks /health.
  * @param {{ port: number, balance: string, servers: { name: string, port: number }[], watched: boolean, retries: boolean }} options
  */
 export function haproxyConfig({ port, balance, servers, watched, retries }) {

@@ -17,7 +17,7 @@ import { HAPROXY, haproxyConfig } from './haproxy.js'
  * @import { MeasuredPart } from './steps.js'
  * @typedef {Pick<Target, 'pid' | 'died' | 'stop'>} Service
  * @typedef {{ name: string, port: number }} Server
- * @typedef {{ plan: BalancePlan, strategy: string, place: Place, services: Service[] }} Opening services: those that were started
+ * @typedef {{ plan: BalancePlan, strategy: string, place: Place, services: Service[] }} Opening services: started so far
  */
 
 const PROXY = fileURLToPath(new URL('proxy.js', import.meta.url))
@@ -25,15 +25,15 @@ const ENDPOINTS = fileURLToPath(new URL('endpoint-server.js', import.meta.url))
 const STOP_GRACE_MS = 500
 
 /**
- * The cores of a run: the balancer or the API has one, the lab and all others have the rest. Without the API nothing else moves
- * the lab to its cores, so it moves itself. This is first called before any of it: a lab that has been moved sees fewer cores.
+ * The cores of a run: one for the balancer or the API, the rest for the lab and everything else. Without the API, nothing else
+ * moves the lab to its cores, so it moves itself. The first call must precede any move: a lab that has moved sees fewer cores.
  */
 export const coresFor = oncePerPlan((/** @type {BalancePlan} */ { url }) => {
   const cores = planCores()
   return !url || (cores && pinSelf(cores.others)) ? cores : null
 })
 
-/** Which core had what. @param {ReturnType<typeof planCores>} cores @param {boolean} hasProcesses of the API */
+/** Describes what ran on which core. @param {ReturnType<typeof planCores>} cores @param {boolean} hasProcesses of the API */
 export function pinningText(cores, hasProcesses) {
   if (!cores) return 'Nothing was pinned: this system has one core, or no taskset.'
   const { api, others } = cores
@@ -57,7 +57,7 @@ export async function openStrategy({ part, strategy }, place, plan) {
   try {
     const opening = { plan, strategy, place: own, services }
     const front = part === 'processes' ? await openProcesses(opening) : await openEndpoints(part, opening)
-    // The service that started last is the one that is loaded.
+    // The service that started last receives the load.
     const pid = Number(services.at(-1)?.pid)
     const died = Promise.race(services.map((service) => service.died))
     died.catch(() => {})
@@ -88,7 +88,7 @@ async function openEndpoints(part, opening) {
     url: `http://127.0.0.1:${port}/`,
     /** @type {Target['disturb']} */
     disturb: async (_, at) => {
-      // The same draws for every strategy of a block, others in every block.
+      // The same draws for every strategy of a block, new ones for each block.
       seed = mix.seed + at.block
       return async () => {}
     },
@@ -101,7 +101,7 @@ async function openEndpoints(part, opening) {
 }
 
 /**
- * The port that clients reach: of the endpoint itself, HAProxy, or our proxy.
+ * The port that clients connect to: that of the endpoint itself, HAProxy or our proxy.
  * @param {Server[]} servers @param {Opening} opening
  */
 async function openFront(servers, opening) {
@@ -115,7 +115,7 @@ async function openFront(servers, opening) {
   return port
 }
 
-/** Several processes of the API behind HAProxy, each on a core of its own while there are cores. @param {Opening} opening */
+/** Several processes of the API behind HAProxy, each on a core of its own as long as there are enough. @param {Opening} opening */
 async function openProcesses(opening) {
   const { strategy, place, services } = opening
   const cores = expandCores(place.allCores ?? '')
@@ -135,7 +135,7 @@ async function openProcesses(opening) {
 /** @param {keyof typeof HAPROXY} strategy @param {Server[]} servers @param {boolean} watched @param {Opening} opening */
 async function startHaproxy(strategy, servers, watched, opening) {
   const file = path.join(path.dirname(opening.place.logFile), 'haproxy.cfg')
-  // API processes take all cores.
+  // API processes use all cores, so HAProxy is not pinned.
   const cores = watched ? opening.place.cores : null
   const [port] = await start('HAProxy', opening, cores, 1, ([port]) => {
     writeFileSync(file, haproxyConfig({ ...HAPROXY[strategy], port, servers, watched }))

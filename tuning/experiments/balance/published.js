@@ -6,7 +6,7 @@ export const PUBLISHED = JSON.parse(readFileSync(new URL('../../published/balanc
 /** @typedef {Record<typeof QUANTILES[number], number>} Quantiles */
 export const QUANTILES = /** @type {const} */ (['p25_ms', 'p50_ms', 'p75_ms', 'p95_ms'])
 
-/** Round robins of as few samples as the published one. */
+/** Number of drawn round robins, each with as few samples as the published one. */
 const DRAWS = 2000
 const LEAST_GAIN = 0.001
 
@@ -18,13 +18,13 @@ export function quantilesOf(latencies_ms) {
   return { p25_ms: at(0.25), p50_ms: at(0.5), p75_ms: at(0.75), p95_ms: at(0.95), mean_ms }
 }
 
-/** Adaptive by round robin; below 1: adaptive is faster. @param {Quantiles} round_robin @param {Quantiles} adaptive */
+/** Adaptive divided by round robin: below 1, adaptive is faster. @param {Quantiles} round_robin @param {Quantiles} adaptive */
 export function gainsOf(round_robin, adaptive) {
   const gains = QUANTILES.map((name) => [name, adaptive[name] / round_robin[name]])
   return /** @type {Quantiles} */ (Object.fromEntries(gains))
 }
 
-/** The published shape: faster by more than a thousandth at all four. @param {Quantiles} gains */
+/** The published shape: faster by more than a thousandth at all four quantiles. @param {Quantiles} gains */
 export function allLower(gains) {
   return QUANTILES.every((name) => gains[name] < 1 - LEAST_GAIN)
 }
@@ -32,8 +32,8 @@ export function allLower(gains) {
 const MS_PER_H = 3_600_000
 
 /**
- * What the publication claims, next to what its own medians give, and to another pair of latencies. In the time that requests take less, summed
- * over all of them, as the claims are. @param {{ round_robin_ms: number, adaptive_ms: number }} here
+ * The published claims, next to the values that the published medians give, and those that another pair of latencies gives. The
+ * hours saved are summed over all requests, as in the claims. @param {{ round_robin_ms: number, adaptive_ms: number }} here
  * @returns {{ gain: Claim, saved: (Claim & { requests: number })[] }} in hours
  * @typedef {{ claimed: number, by_its_figures: number, here: number }} Claim
  */
@@ -56,7 +56,7 @@ export function claimsOf({ round_robin_ms, adaptive_ms }) {
 
 /**
  * The role of chance in a round robin of 20 samples: samples of that size are drawn repeatedly from a distribution through the
- * published quantiles. How often do they look slower than it at all four, and how often by as much as was published?
+ * published quantiles. How often do they look slower than it at all four quantiles, and how often by the published gain or more?
  * @param {number} seed
  */
 export function fewSamples(seed) {

@@ -1,13 +1,13 @@
 /**
- * What the endpoints counted in a trial, by bin; the endpoint named `failing` fails from from_s to to_s.
+ * Counts of the endpoints in a trial, by bin; the endpoint named `failing` fails from from_s to to_s.
  * @typedef {{ requests: number[], errors: number[], queued?: number[] }} Bins
  * @typedef {{ bin_ms: number, names: string[], endpoints: Bins[], from_s: number, to_s: number }} Counts
  */
 
-/** Time over which an endpoint's share tells whether it is in use. */
+/** Window over which an endpoint's share shows whether it is in use. */
 const LOOK_MS = 500
 
-/** Relative to an even share: an endpoint that gets less has been left, one that gets this much is back. */
+/** Shares relative to an even one: below the first, an endpoint has been dropped; from the second on, it is back. */
 const LEFT_RATIO = 0.2
 const BACK_RATIO = 0.5
 
@@ -25,9 +25,9 @@ export function queuedRatio(trials) {
 }
 
 /**
- * How long the failing endpoint keeps getting requests, and how long it gets none after it has recovered; null: longer than
- * can be seen. It has been left at the first bin from which, as long as it fails, it gets less than a fifth of an even share in
- * any half second; it is back when a half second begins in which it gets half of one.
+ * Time for which the failing endpoint stays in use, and time until it is in use again after its recovery; null: longer than the
+ * trial shows. It is dropped at the first bin from which, while it fails, it gets less than a fifth of an even share in every half
+ * second. It is back when a half second begins in which it gets half of an even share.
  * @param {Counts} counts
  */
 export function leavingOf({ bin_ms, names, endpoints, from_s, to_s }) {
@@ -50,7 +50,7 @@ export function leavingOf({ bin_ms, names, endpoints, from_s, to_s }) {
   }
 }
 
-/** @param {number} from @param {number} to included */
+/** @param {number} from @param {number} to inclusive */
 function range(from, to) {
   return Array.from({ length: Math.max(0, to - from + 1) }, (_, i) => from + i)
 }

@@ -12,18 +12,18 @@ import { fewSamples, gainsOf, quantilesOf } from './published.js'
  * @typedef {(seed: number) => ((now_ms: number) => Endpoint)[]} Create makes endpoints that may change with time
  */
 
-/** No quantile that is compared lies in the gap between cached and cold answers. */
+/** Chosen so that no compared quantile lies in the gap between cached and cold answers. */
 const CACHED_RATIO = 0.4
 
-/** Mean length of a spell in which an endpoint has most of its answers cached, or few, and their share in each kind. */
+/** Mean length of a spell in which an endpoint has most, or few, of its answers cached, and the cached share in each. */
 const SPELL_S = 60
 const WARM_RATIO = 0.9
 const CHILLED_RATIO = 0.1
 
-/** Answers between two looks at the signal. */
+/** Answers between two checks of the signal. */
 const ANSWERS = 5000
 
-/** Both strategies in every made-up world. @param {BalancePlan} plan @param {AbortSignal} signal */
+/** Simulates both strategies in every made-up world. @param {BalancePlan} plan @param {AbortSignal} signal */
 export async function simulateAll({ endpoints, slow, samples, workers, parameters, mix: { seed } }, signal) {
   const found = []
   for (const count of workers) {
@@ -38,7 +38,7 @@ export async function simulateAll({ endpoints, slow, samples, workers, parameter
   return { worlds: found, few: fewSamples(seed) }
 }
 
-/** Made-up endpoints. @param {number} count @param {BalancePlan['slow']} slow @returns {{ name: string, about: string, create: Create }[]} */
+/** Made-up worlds. @param {number} count @param {BalancePlan['slow']} slow @returns {{ name: string, about: string, create: Create }[]} */
 export function worlds(count, slow) {
   const uneven = unevenEndpoints(count, slow)
   return [
@@ -72,10 +72,10 @@ function spells(random) {
 }
 
 /**
- * A balancer in front of simulated endpoints, on a virtual clock: each worker sends its next request when it has its answer.
+ * Runs a balancer in front of simulated endpoints, on a virtual clock: each worker sends its next request when its answer arrives.
  * Quantiles are those of the successes.
  * @param {{ strategy: Strategy, create: Create, samples: number, workers: number, parameters: Parameters, seed: number }} options
- * @param {AbortSignal} [signal] ends it
+ * @param {AbortSignal} [signal] aborts it
  */
 export async function simulate({ strategy, create, samples, workers, parameters, seed }, signal) {
   const random = seededRandom(seed)

@@ -9,12 +9,12 @@ import { HAPROXY } from './haproxy.js'
  * @typedef {TrialRecord[]} Records
  */
 
-/** From the end of a trial to the load of the next one, in the estimate of the time left. */
+/** Time from the end of a trial to the load of the next one, for the estimate of the time left. */
 const START_S = 1
 
 /**
- * The parts that put load on something. usual and quick: blocks, seconds of warm-up and of load; six blocks are the least for a
- * 95 % interval. In an open loop, connections are so many that no request waits for one.
+ * The parts that put load on something. usual and quick: blocks, seconds of warm-up and of load; a 95 % interval needs at least six
+ * blocks. An open loop has so many connections that no request waits for one.
  */
 export const MEASURED = {
   overhead: { usual: [8, 0.5, 2], quick: [1, 0.5, 1], rate_rps: 500, connections: 8 },
@@ -26,11 +26,11 @@ export const MEASURED = {
 
 export const UNEVEN = { strategies: 'over uneven endpoints', crowded: 'over the same endpoints at a higher rate' }
 
-/** The others are compared with round robin. */
+/** Strategy with which the others are compared. */
 export const REFERENCE = 'round-robin'
 const OURS = [REFERENCE, 'adaptive']
 
-/** What is compared in a part. @param {MeasuredPart} part @param {Pick<BalancePlan, 'haproxy' | 'processes'>} plan */
+/** The strategies compared in a part. @param {MeasuredPart} part @param {Pick<BalancePlan, 'haproxy' | 'processes'>} plan */
 export function strategiesOf(part, { haproxy, processes }) {
   const found = haproxy === null ? [] : Object.keys(HAPROXY)
   if (part === 'overhead') return ['direct', ...OURS, ...found.slice(0, 1)]
@@ -58,11 +58,11 @@ export function nextStep(plan, records) {
   }
   const own = records.filter(({ at }) => at.part === part)
   const step = nextTrial(matrix, own, [])
-  // A balancer begins each trial without what it learned in another one.
+  // A balancer begins each trial without anything it learned in another one.
   return step ? { ...step, restart: true } : nextStep({ ...plan, parts: later }, records)
 }
 
-/** Seconds, without the simulation. @param {BalancePlan} plan */
+/** Duration in seconds, without the simulation. @param {BalancePlan} plan */
 export function durationOf(plan) {
   return cellsOf(plan).reduce((sum, { part }) => sum + plan.sizes[part].blocks * visitTime_s(part, plan), 0)
 }

@@ -19,15 +19,15 @@ import { CROWD_CONNECTIONS, SATURATION_CONNECTIONS } from './tables.js'
 /** Database connections of every server with a pool: the API's default, and the article's best. */
 const POOL_MAX = 20
 
-/** What is idle gives its connections to the database back, which has too few for all contenders at once. */
+/** Idle contenders give their connections back to the database, which has too few for all contenders at once. */
 const IDLE_MS = 2000
 
 /** The first is the reference; a managed database is about as far away as the second. */
 const ROUND_TRIPS_MS = [0, 1, 3, 10]
 
 /**
- * floor: stores nothing; far: the API with a longer way to its database; direct: no service. connections: of the closed loop; file: in
- * peers/; cell: settings of the API.
+ * floor: stores nothing; far: the API at a longer distance from its database; direct: no service. connections: of the closed loop;
+ * file: in peers/; cell: settings of the API.
  * @typedef {{ name: string, kind: 'server' | 'floor' | 'far' | 'direct', about: string, connections: number, file?: string,
  *   cell?: Cell }} Contender
  */
@@ -43,7 +43,7 @@ const settings = (INSERT_MODE, others) => {
 }
 
 /**
- * The API in its modes, the same service as others write it, two floors, and the database without a service.
+ * The API in its modes, the same service on other frameworks and clients, two floors, and the database without a service.
  * @type {Contender[]}
  */
 export const CONTENDERS = [
@@ -76,8 +76,8 @@ export function contenderOf(name) {
 const STOP_GRACE_MS = 1000
 
 /**
- * Length of the first load of a process, in trials: V8 goes on optimizing for about five seconds of full load, and in the first one a
- * request costs about twice the CPU of the sixth.
+ * Length of the first load of a process, in trials: V8 keeps optimizing for about five seconds of full load, and a request costs
+ * about twice as much CPU in the first second as in the sixth.
  */
 const FIRST_LOAD_SHARE = 6
 
@@ -85,7 +85,7 @@ const FIRST_LOAD_SHARE = 6
 const running = new WeakMap()
 
 /**
- * A contender that stays up until the end of the run, beside the others, and is warm when it is first measured.
+ * Opens a contender that stays up until the end of the run, next to the others, and warms it up before it is first measured.
  * @param {Contender} contender @param {Place} place the same object for all cells of a run @param {Plan} plan driver: of the closed loops
  * @returns {Promise<Target>} @throws {NotApplied} as openContender does
  */
@@ -100,7 +100,7 @@ export async function keepContender(contender, place, plan) {
   return known ? kept : { ...kept, fill: () => warmUp(contender, target, plan) }
 }
 
-/** Ends what was kept. @param {Place} place */
+/** Stops all kept contenders. @param {Place} place */
 export async function closeContenders(place) {
   await Promise.all([...(running.get(place)?.values() ?? [])].map((target) => target.stop()))
 }
@@ -119,7 +119,7 @@ async function warmUp({ connections }, { url }, { driver, mix, timeout_s, durati
 /**
  * Starts a contender as a process of its own, on the core of the service under test.
  * @param {Contender} contender @param {Place} place @returns {Promise<Target>}
- * @throws {NotApplied} where its program is not installed, or a setting is not what was read back
+ * @throws {NotApplied} if its program is not installed, or a setting that is read back differs
  */
 export async function openContender({ name, kind, cell, file }, place) {
   if (cell) return openCell(cell, place)

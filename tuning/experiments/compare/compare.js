@@ -16,7 +16,7 @@ import { compareReport } from './report.js'
 
 const DEFAULTS = { concurrency: [1, 10, 100], 'per-worker-rps': 50, seed: 1 }
 
-/** Intervals that together miss in one run of twenty need ten blocks. */
+/** Eight blocks suffice for intervals that together miss in one run of twenty (at the default concurrency); two are spare. */
 const USUAL = { blocks: 10, duration: 2000, ladders: 10, rung_s: 1 }
 const QUICK = { blocks: 8, duration: 500, ladders: 1, rung_s: 0.5 }
 const TIMEOUT_S = 10
@@ -73,7 +73,7 @@ function planOf({ a, b, ...flags }) {
   return {
     ...localPlan({ seed, duration_s: duration / 1000, timeout_s: TIMEOUT_S }),
     mix: mixOf({ ...flags, seed }),
-    // A database is needed only where a side is ours.
+    // A database is needed only if a side is ours.
     url: a.url && b.url ? a.url : null,
     sides: { a, b },
     concurrency,

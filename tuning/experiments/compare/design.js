@@ -9,7 +9,7 @@ import { visitsOf } from '../../stats/design.js'
  * @import { Plan, Step, TrialRecord } from '../../../load/report/record.js'
  */
 
-/** A ladder adds workers, each with a capped rate, until a rung raises the rate by less than GAIN. */
+/** A ladder adds workers, each with a capped rate, until a rung raises the rate by less than the factor GAIN. */
 export const WORKERS = [10, 20, 40, 80, 160, 320, 640]
 const GAIN = 1.05
 
@@ -18,11 +18,11 @@ const CLOSED = { driver: 'client', loop: /** @type {const} */ ('closed'), rate_r
 
 const POOL = 'pool-size'
 
-/** Only for the estimate of the time left: the start of a generator, and the rungs of a usual ladder. */
+/** Start of a generator and rungs of a usual ladder, only for the estimate of the time left. */
 const START_S = 1
 const USUAL_RUNGS = 5
 
-/** Statuses that refuse a request; below this share of the answers, they may be an accident. */
+/** Statuses that refuse a request, and the share of the answers up to which refusals may be accidental. */
 const REFUSALS = ['429', '503']
 const REFUSED_RATIO = 0.01
 
@@ -31,13 +31,13 @@ export const SIDES = ['a', 'b']
 /**
  * @typedef {TrialRecord[]} Records
  * @typedef {Plan & { sides: Record<string, Side>, concurrency: number[], per_worker_rps: number, blocks: number, ladders: number,
- *   rung_s: number }} ComparePlan ladders: blocks that also look for the maximum; proves: the limit of each side that is ours
+ *   rung_s: number }} ComparePlan ladders: blocks that also look for the maximum; proves: proves the limit of each side that is ours
  */
 
 /**
  * Each block visits both sides in random order: a closed loop at every concurrency, then a ladder. After that, a search finds
  * the rate at which a side begins to refuse requests. The search sends one kind of request, so it is left out for a mix of
- * several. At last, the limit of each side that is ours is proven.
+ * several. Finally, a proof tests the limit of each side that is ours.
  * @param {ComparePlan} plan @param {Records} records @returns {Step | null}
  */
 export function design(plan, records) {
@@ -61,7 +61,7 @@ export function design(plan, records) {
   return null
 }
 
-/** The next trial of a side's proof, in a closed loop of as many workers as its best rung had. @param {ComparePlan} plan @param {string} side @param {Records} records */
+/** The next trial of a proof: a closed loop with the workers of the best rung. @param {ComparePlan} plan @param {string} side @param {Records} records */
 function proofStep(plan, side, records) {
   const rungs = records.filter(({ at, cell }) => at.phase === 'maximum' && cell.side === side).filter(isValid)
   if (!plan.proves || !isOurs(plan, side) || rungs.length === 0) return null
@@ -76,12 +76,12 @@ function proofStep(plan, side, records) {
   })
 }
 
-/** Whether we started it, so that we know its processes. @param {Pick<ComparePlan, 'sides'>} plan @param {string} side */
+/** Whether we started a side, and so know its processes. @param {Pick<ComparePlan, 'sides'>} plan @param {string} side */
 export function isOurs({ sides }, side) {
   return sides[side].url === null
 }
 
-/** The next trial of a visit; null: the visit is over. @param {ComparePlan} plan @param {number} block @param {Records} own of the visit */
+/** The next trial of a visit, or null when it is over. @param {ComparePlan} plan @param {number} block @param {Records} own of the visit */
 function nextOf({ concurrency, duration_s, ladders, rung_s, per_worker_rps }, block, own) {
   const isMissing = (/** @type {number} */ workers) => {
     return !isSettled(own.filter(({ at, load }) => at.phase === 'latency' && load.connections === workers))
@@ -94,7 +94,7 @@ function nextOf({ concurrency, duration_s, ladders, rung_s, per_worker_rps }, bl
 }
 
 /**
- * How far a ladder has come.
+ * The progress of a ladder.
  * @param {Records} trials of one ladder
  * @returns next: the workers of the next rung, null when the ladder is over; rungs: the valid trial of each rung, if it has
  *   one; rising: the last rung still raised the rate
@@ -112,17 +112,17 @@ export function ladderOf(trials) {
   return { next: null, rungs, rising: goodputOf(-1) > 0 }
 }
 
-/** Seconds. @param {ComparePlan} plan */
+/** Duration of the whole run, in seconds. @param {ComparePlan} plan */
 export function durationOf(plan) {
   return blocksDuration(plan) + proofsDuration(plan, SIDES)
 }
 
-/** Seconds. @param {ComparePlan} plan @param {string[]} sides to prove */
+/** Duration of the proofs, in seconds. @param {ComparePlan} plan @param {string[]} sides to prove */
 function proofsDuration(plan, sides) {
   return plan.proves ? sides.filter((side) => isOurs(plan, side)).length * PROOF_S : 0
 }
 
-/** Seconds. @param {ComparePlan} plan */
+/** Duration of the blocks, in seconds. @param {ComparePlan} plan */
 function blocksDuration({ blocks, ladders, concurrency, duration_s, rung_s }) {
   const latency_s = concurrency.length * (duration_s + WARMUP_S + START_S)
   return 2 * (blocks * latency_s + ladders * USUAL_RUNGS * (rung_s + WARMUP_S + START_S))
@@ -139,12 +139,12 @@ export function isRefused(record) {
   return refusedRatio(record) > REFUSED_RATIO
 }
 
-/** Whether a side refused requests in any trial but its proof, whose load may be more than it can take. @param {Records} records @param {string} side */
+/** Whether a side refused requests in any trial but its proof, which may overload it. @param {Records} records @param {string} side */
 export function refuses(records, side) {
   return records.some((record) => record.cell.side === side && record.at.phase !== 'proof' && isRefused(record))
 }
 
-/** A search in which a trial passes if every answer is a success, however late. @param {ComparePlan} plan @param {string} side @returns {Plan} */
+/** A search whose trials pass if every answer is a success, however late. @param {ComparePlan} plan @param {string} side @returns {Plan} */
 export function searchPlan(plan, side) {
   const { url } = plan.sides[side]
   const times = { warmup_s: WARMUP_S, duration_s: 2 * plan.rung_s }

@@ -42,7 +42,7 @@ export function findingsOf(plan, records) {
     plan,
     differences,
     sides,
-    // Each with that of A and that of B.
+    // Each level holds the figures of A and of B.
     levels,
     rungs: WORKERS.map((workers) => bothAt('maximum', workers)),
   }
@@ -63,7 +63,7 @@ function sideFindings(plan, records, side) {
   }
 }
 
-/** @param {Records} valid trials of both sides with so many workers @param {string} side @param {number} workers */
+/** @param {Records} valid trials of both sides with this many workers @param {string} side @param {number} workers */
 function levelOf(valid, side, workers) {
   const trials = valid.filter(({ cell }) => cell.side === side)
   const samples = samplesOf(trials)
@@ -83,13 +83,13 @@ function levelOf(valid, side, workers) {
     phases_ms: PHASES.map((phase) => medianOf((traffic) => traffic.phases_ms?.[phase]?.p50)),
     isRefused: isAnyRefused,
     refused_ratio: median(trials.map(refusedRatio)),
-    // By block. A service that refuses some requests answers the others sooner, so those are no measure of it.
+    // Values by block. A service that refuses some requests answers the rest sooner, so the rest are no measure of it.
     p50_ms: new Map(isAnyRefused ? [] : p50_ms),
     isGeneratorFull: isFullShare(median(trials.map(generatorShare))),
   }
 }
 
-/** The best rung of each ladder that is over and whose rungs all have a valid trial. @param {Records} climbs of one side */
+/** The best rung of each finished ladder whose rungs all have a valid trial. @param {Records} climbs of one side */
 function maximaOf(climbs) {
   return [...groupBy(climbs, ({ at }) => String(at.block)).values()].flatMap((trials) => {
     const { next, rungs, rising } = ladderOf(trials)
@@ -112,7 +112,7 @@ function boundOf(maxima) {
   return { rps, because: `the last rung, ${rising[0].workers} workers, still brought more` }
 }
 
-/** The rate at which a side begins to fail requests, and how it fails them. @param {ComparePlan} plan @param {Records} own @param {string} side */
+/** The rate at which a side begins to fail requests, and the failure. @param {ComparePlan} plan @param {Records} own @param {string} side */
 function refusalOf(plan, own, side) {
   const { capacity } = capacityOf('limit', { side }, searchPlan(plan, side), own)
   const failed = own.filter(({ at, outcome }) => at.of === 'limit' && outcome.verdict === 'fail')

@@ -51,7 +51,7 @@ export function compareReport(findings) {
   ]
 }
 
-/** Why one side is faster, and what each dose did. @param {CompareFindings} findings @returns {Block[]} */
+/** The reason why one side is faster, and the effect of each dose. @param {CompareFindings} findings @returns {Block[]} */
 function whyList({ plan, why, sides }) {
   const items = sides.flatMap(({ name, proof }) =>
     proof ? [proofText(proof, `Proof of ${name}`) ?? [], ...proof.undosed].flat() : [],
@@ -76,7 +76,7 @@ function methodOf({ blocks, concurrency, duration_s, ladders, per_worker_rps }) 
   ]
 }
 
-/** @param {CompareFindings} findings @returns {Block[]} none: nothing was measured */
+/** @param {CompareFindings} findings @returns {Block[]} empty if nothing was measured */
 function latencyPicture({ plan, sides, levels }) {
   const series = sides.map(({ name }, i) => {
     const means = levels.map((both) => /** @type {[number, number]} */ ([both[i].workers, both[i].mean_ms]))
@@ -145,7 +145,7 @@ function publishedBlocks() {
   ]
 }
 
-/** What limited a side's figures other than the side itself, and how it refuses requests. @param {SideFindings} side */
+/** Limits of a side's figures other than the side itself, and the way it refuses requests. @param {SideFindings} side */
 function limitSentences({ name, bound, refusal }) {
   const least = bound ? [`${name}: at least ${count(Math.round(bound.rps))}/s: ${bound.because}.`] : []
   return refusal

@@ -10,7 +10,7 @@ const HISTOGRAM_BUCKETS = 11
 
 /** @typedef {ReturnType<typeof samplesOf>} Samples */
 
-/** The latencies of several trials, merged: buckets with their counts, rising. @param {TrialRecord[]} records */
+/** The latencies of several trials, merged: buckets with their counts, in ascending order. @param {TrialRecord[]} records */
 export function samplesOf(records) {
   const counts = totalsOf(records.map(({ traffic }) => /** @type {any} */ (traffic).buckets ?? {}))
   const sorted = Object.entries(counts).map(([bucket, count]) => [Number(bucket), count])
@@ -18,7 +18,7 @@ export function samplesOf(records) {
   return { total: sorted.reduce((sum, [, count]) => sum + count, 0), sorted }
 }
 
-/** In ms; undefined: too few samples. @param {Samples} samples @param {number} share such as 0.99 */
+/** A percentile in ms, or undefined with too few samples. @param {Samples} samples @param {number} share such as 0.99 */
 export function percentileOf({ total, sorted }, share) {
   if (Math.round(total * Math.min(share, 1 - share)) < BEYOND) return undefined
   let below = 0
@@ -31,7 +31,7 @@ export function percentileOf({ total, sorted }, share) {
 
 /**
  * Histograms over the same buckets, from the lowest percentile that the samples support to the highest; the first and the last
- * bucket hold what lies beyond. Without buckets if there are too few samples.
+ * bucket include the samples beyond. There are no buckets if there are too few samples.
  * @param {Samples[]} all
  */
 export function histogramsOf(all) {

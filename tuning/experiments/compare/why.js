@@ -12,7 +12,7 @@ import { isOurs, SIDES } from './design.js'
 
 /** @typedef {{ name: string, proof: Proof | null }} Side @typedef {NonNullable<ReturnType<typeof proofOf>>} Proof */
 
-/** What limits a side, by the doses; null: nothing was dosed. @param {Records} own of one side */
+/** The limit of a side according to the doses, or null if nothing was dosed. @param {Records} own of one side */
 export function proofOf(own) {
   const trials = own.filter((record) => record.at.phase === 'proof' && isValid(record))
   if (trials.length === 0) return null
@@ -23,7 +23,7 @@ export function proofOf(own) {
   return { ...provenBy(trials), elasticities, undosed: undosedTexts(trials) }
 }
 
-/** Why the maximum of one side is higher. @param {Difference[]} differences @param {Side[]} sides @returns {string | null} null: nothing was dosed */
+/** Says why one maximum is higher. @param {Difference[]} differences @param {Side[]} sides @returns {string | null} null without doses */
 export function whyText(differences, sides) {
   const limits = sides.flatMap(limitText)
   if (limits.length === 0) return null
@@ -51,7 +51,7 @@ function limitText({ name, proof }) {
   return [`${name} is limited by ${limit.suspect}: slowing it by ${DOSE * 100} % ${effectText(limit)}`]
 }
 
-/** What the limit of one side costs the other, and what a request takes of it on both. @param {Side} slower @param {Side} faster */
+/** The effect of one side's limit on the other, and a request's demand for it on both. @param {Side} slower @param {Side} faster */
 function elsewhereTexts(slower, faster) {
   // Several limits have no single counterpart.
   const [limit] = slower.proof?.kind === 'full' ? slower.proof.suspects : []
@@ -65,7 +65,7 @@ function elsewhereTexts(slower, faster) {
   return [effect, `A request takes ${most} of ${limit.suspect} in ${slower.name}, ${least} in ${faster.name}`]
 }
 
-/** Which sides have no proof, and why; null: all have one, or the version of the run proved nothing. @param {ComparePlan} plan */
+/** The sides without a proof, and the reason, or null if all have one or the run's version proved nothing. @param {ComparePlan} plan */
 export function unprovenText(plan) {
   const theirs = SIDES.filter((side) => !isOurs(plan, side)).map((side) => side.toUpperCase())
   const isLeftOut = plan.proves === false && theirs.length < SIDES.length

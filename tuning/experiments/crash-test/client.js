@@ -7,12 +7,12 @@ import { setTimeout as pause } from 'node:timers/promises'
 const WORKERS = 32
 const TIMEOUT_MS = 15_000
 
-/** Before the next request to a service that did not acknowledge, since it may refuse at once. */
+/** Pause after a request that was not acknowledged, since the service may refuse requests at once. */
 const PAUSE_MS = 20
 
 /**
- * Posts users, each worker one after the other, until it is stopped, and records the outcome of each request. Every other worker
- * sends an Idempotency-Key, and repeats a request with it until it is acknowledged: that must not store it twice.
+ * Posts users until it is stopped, each worker one at a time, and records the outcome of each request. Every other worker sends an
+ * Idempotency-Key, and repeats a request with it until it is acknowledged: the repeats must not store the user twice.
  * @param {string} url @param {string} name distinguishes the emails
  * @returns stop: resolves with the ledger, in the order of the answers; acknowledged and answered: entries so far
  */
@@ -31,7 +31,7 @@ export function startClient(url, name) {
       let result = await post(url, agent, email, key)
       while (key && result.outcome !== 'acknowledged' && !stopping) {
         const again = await post(url, agent, email, key)
-        // Refused now, the request may still have been stored before.
+        // A repeat that is refused does not rule out that an earlier attempt was stored.
         if (again.outcome !== 'refused') result = again
       }
       ledger.push({ email, ...result })
@@ -64,7 +64,7 @@ async function post(url, agent, email, key) {
       resolve({ outcome: res.statusCode === 504 ? 'unknown' : 'refused' })
     })
     req.on('timeout', () => req.destroy())
-    // Where nobody listens, nothing was sent.
+    // If nobody listens, nothing was sent.
     req.on('error', (/** @type {NodeJS.ErrnoException} */ { code }) =>
       resolve({ outcome: code === 'ECONNREFUSED' ? 'refused' : 'unknown' }),
     )

@@ -1,11 +1,11 @@
 import { groupBy } from '../../stats/design.js'
 
 /**
- * What a client knows of each request that it sent, against what the database holds. Pure.
- * A row must be there if its request was acknowledged, and may be there if the client cannot know: the answer was lost, or says so
- * itself (504). For any other request it must not. And no row may be there twice.
+ * Compares what a client knows of each request that it sent with what the database holds. Pure.
+ * A row must exist if its request was acknowledged. It may exist if the client cannot know: the answer was lost, or says so itself
+ * (504). For any other request, it must not exist. No row may exist twice.
  * @param {Entry[]} ledger @param {{ id: string, email: string }[]} rows
- * @returns emails; lost: acknowledged and not there under their id; doubled: there more than once; invented: there although
+ * @returns emails; lost: acknowledged but not stored under their id; doubled: stored more than once; invented: stored although
  *   nobody sent them or they were refused
  * @typedef {{ email: string, outcome: 'acknowledged' | 'refused' | 'unknown', id?: string }} Entry
  */

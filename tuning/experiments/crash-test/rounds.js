@@ -15,7 +15,7 @@ import { checkLedger } from './ledger.js'
  * @import { Embedded } from '../../../sql/embedded.js'
  */
 
-/** Acknowledged rows before the blow, so that it falls under load; then a random delay. */
+/** Rows acknowledged before the blow, so that it strikes under load; a random delay follows. */
 const MIN_ACKNOWLEDGED = 200
 const MAX_DELAY_MS = 300
 
@@ -24,7 +24,7 @@ const WAIT_TIMEOUT_MS = 60_000
 const POLL_MS = 5
 
 /**
- * The process that dies, by name; true: the API has to be started anew.
+ * Kills a process, by the name of the blow. Resolves to true if the API has to be restarted.
  * @type {Record<string, (bench: { embedded: Embedded, target: Target, random: () => number }) => Promise<boolean>>}
  */
 export const BLOWS = {
@@ -47,15 +47,15 @@ export const BLOWS = {
     try {
       process.kill(pid, 'SIGKILL')
     } catch {
-      // It has ended by itself, and the postmaster has nothing to recover from.
+      // The backend has exited by itself, and the postmaster has nothing to recover from.
     }
     return false
   },
 }
 
 /**
- * Runs blows under load, and checks after each that nothing acknowledged is lost, doubled or invented. The signal ends it within a
- * second.
+ * Runs blows under load, and checks after each that nothing acknowledged is lost, nothing doubled and nothing invented. The signal
+ * stops it within a second.
  * @param {{ rounds: number, seed?: number, blows?: string[], startPostgres?: () => Promise<Embedded>, env: NodeJS.ProcessEnv,
  *   signal: AbortSignal }} options seed: of the moments of the blows; env: settings of the API
  * @returns {AsyncGenerator<Round>} one after each blow
@@ -81,7 +81,7 @@ export async function* runRounds(options) {
         await untilAcknowledged(client, signal)
         await pause(random() * MAX_DELAY_MS, undefined, { signal })
         const restartApi = await BLOWS[blow]({ embedded, target, random })
-        // The service has to come back by itself: it acknowledges again.
+        // The service has to recover by itself, that is, acknowledge again.
         if (!restartApi) await untilAcknowledged(client, signal)
         const ledger = await client.stop()
         if (restartApi) target = await openLocal(place)
@@ -93,7 +93,7 @@ export async function* runRounds(options) {
     }
   } finally {
     signal.removeEventListener('abort', stopLoad)
-    // Without the API, no request of the client is left waiting.
+    // Stopping the API leaves no request of the client waiting.
     const stopped = client?.stop()
     await target?.stop()
     await stopped

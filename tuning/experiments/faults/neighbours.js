@@ -11,11 +11,11 @@ const LEAST_NICE = '19'
 
 /**
  * Programs that compete for the API's core.
- * @param {number} count @param {{ nice?: string | null }} [options] their priority; null: the usual one @returns {Plant}
+ * @param {number} count @param {{ nice?: string | null }} [options] their priority, or null for the default @returns {Plant}
  */
 export function crowd(count, { nice = null } = {}) {
   return async ({ api: { cores } }) => {
-    // Each has a session of its own, since the scheduler shares out by session (sched(7), autogroup).
+    // Each has a session of its own, since the scheduler divides the core by session (sched(7), autogroup).
     const neighbours = Array.from({ length: count }, () => startBusy(cores))
     if (nice !== null) for (const { child } of neighbours) renice(Number(child.pid), nice)
     return async () => {
@@ -26,7 +26,7 @@ export function crowd(count, { nice = null } = {}) {
 
 /**
  * The generator has the lowest priority on its core, where one neighbour is always busy. Everything else there, above all
- * Postgres, goes before the generator and shares the core with that neighbour only.
+ * Postgres, takes precedence over the generator and shares the core with that neighbour only.
  * @type {Plant}
  */
 export async function squeezeGenerator({ generator: { pid, cores } }) {

@@ -14,7 +14,7 @@ export function trigger(file) {
 }
 
 /**
- * A session that locks the table most of the time. In between, those that wait get through, so that the lab can count the rows.
+ * Opens a session that locks the table most of the time. In between, waiting statements get through, so that the lab can count the rows.
  * @param {{ held_ms: number, free_ms: number }} times @returns {Plant}
  */
 export function holdLock({ held_ms, free_ms }) {

@@ -13,7 +13,7 @@ const FAULTS = {
   'spin-2ms': spin(2),
   crowded: spin(2, 8),
 
-  /** A lock of the application's own around its work with the database: one request at a time burns 1 ms and then sends its statement. */
+  /** An application-level lock around the database work: one request at a time burns 1 ms and then sends its statement. */
   'one-at-a-time'() {
     const Pool = /** @type {any} */ (pg.Pool)
     const { connect } = Pool.prototype
@@ -54,7 +54,7 @@ const FAULTS = {
 
   /**
    * A cache of 110 MiB in a heap that is not much larger, and requests whose objects live just long enough to be promoted. Each
-   * major collection marks the whole cache to free little, and the next one is due soon.
+   * major collection marks the whole cache and frees little, and the next one soon follows.
    */
   'small-heap'() {
     const HELD_OBJECTS = 1_300_000
@@ -74,8 +74,8 @@ const FAULTS = {
   },
 
   /**
-   * The pool's timeout counts for the wait in its queue alone. pg-pool also bounds connecting by it, and 5 ms are about what
-   * Postgres needs for a login: the API would start on some machines and not on others.
+   * Applies the pool's timeout only to the wait in its queue. pg-pool also applies it to connecting, and a Postgres login takes
+   * about 5 ms: the API would start on some machines and fail on others.
    */
   'patient-connect'() {
     const Pool = /** @type {any} */ (pg.Pool)
@@ -90,8 +90,8 @@ const FAULTS = {
   },
 
   /**
-   * Idle connections are closed on time, as by other servers. Node keeps them a second longer than it says
-   * (HTTP_SERVER_KEEP_ALIVE_TIMEOUT_BUFFER in lib/_http_server.js), to avoid the very race that is wanted here.
+   * Closes idle connections on time, as other servers do. Node keeps them a second longer than it announces
+   * (HTTP_SERVER_KEEP_ALIVE_TIMEOUT_BUFFER in lib/_http_server.js), to avoid the very race that we want here.
    */
   'exact-keep-alive'() {
     subscribe('http.server.response.finish', (message) => {
@@ -105,7 +105,7 @@ const FAULTS = {
 FAULTS[new URL(import.meta.url).search.slice(1)]()
 
 /**
- * Every POST costs so much more CPU time of the API, in one piece. By the clock it would not take longer on a slower core.
+ * Burns extra CPU time of the API in each POST, in one piece. A spin by the wall clock would not take longer on a slower core.
  * @param {number} ms @param {number} [beyond] only while more requests than this are in flight
  */
 function spin(ms, beyond = 0) {

@@ -8,10 +8,10 @@ const PROXIES = { limiter, far }
 const [kind, target, listenOn] = process.argv.slice(2)
 PROXIES[kind](new URL(target)).listen(Number(listenOn), '127.0.0.1')
 
-/** Answers 429 to what exceeds its rate: the generic cell rate algorithm (ITU-T I.371, annex A). @param {URL} url */
+/** Answers 429 to requests beyond its rate: the generic cell rate algorithm (ITU-T I.371, annex A). @param {URL} url */
 function limiter(url) {
   const LIMIT_RPS = 400
-  // Requests that this much time at the rate would let through may pass at once after a pause.
+  // After a pause, as many requests as the rate allows in this time may pass at once.
   const BURST_MS = 50
   const agent = new http.Agent({ keepAlive: true })
   let due_ms = 0
@@ -36,10 +36,10 @@ function limiter(url) {
   })
 }
 
-/** A long and bad line: each piece arrives late, in order, or not at all. @param {URL} url */
+/** A long and lossy line: each piece arrives late but in order, or not at all. @param {URL} url */
 function far({ hostname, port }) {
   const ONE_WAY_MS = 150
-  // A lost piece arrives when TCP sends it again, and holds up those behind it.
+  // A lost piece arrives when TCP retransmits it, and delays the pieces behind it.
   const LOST_ONE_IN = 50
   const RETRANSMIT_MS = 1000
   const CUT_ONE_IN = 500

@@ -6,12 +6,12 @@ import { openSession } from '../../knobs/session.js'
 
 /** @import { Plant } from './index.js' */
 
-/** Version 1 of control groups, where a group may have processes and groups below it (Linux' cgroup-v1/cgroups.rst). */
+/** Version 1 of control groups, in which a group may hold both processes and child groups (Linux's cgroup-v1/cgroups.rst). */
 const ROOT = '/sys/fs/cgroup/cpu'
 
 /**
- * Grants the processes $3 … as many us of CPU as $2 says in every 100 ms, by a group $1, until stdin ends, as it does with us: then all
- * that are in it by now move back. The group can be removed once its last process has gone.
+ * Limits the processes $3 … to $2 us of CPU in every 100 ms, by a new group $1, until stdin closes, at the latest when we exit. Then all
+ * processes in the group by that time move back. The group can be removed once its last process has gone.
  */
 const THROTTLE = `
   group="$1"; quota_us="$2"; shift 2
@@ -28,19 +28,19 @@ const THROTTLE = `
   done
   exit 1`
 
-/** @returns {string | null} why no control group with a quota can be made here; null: it can */
+/** @returns {string | null} the reason why no control group with a quota can be created here, or null if one can */
 export function quotaProblem() {
-  // In a group's list, 0 is the process that writes it.
+  // In a group's list, 0 means the process that writes it.
   const { status, stderr } = spawnSync('sh', throttle(`probe-${process.pid}`, 5, [0]), { encoding: 'utf8', input: '' })
   return status === 0 ? null : `no control group with a CPU quota (version 1, as root): ${stderr.trim()}`
 }
 
-/** The API may use so many ms of CPU in every 100. @param {number} quota_ms @returns {Plant} */
+/** Limits the API to this many ms of CPU in every 100. @param {number} quota_ms @returns {Plant} */
 export function throttleApi(quota_ms) {
   return ({ api: { pid } }) => throttled(quota_ms, [pid])
 }
 
-/** So may Postgres, with all its processes and those that it will start. @param {number} quota_ms @returns {Plant} */
+/** Limits Postgres in the same way, with all its present and future processes. @param {number} quota_ms @returns {Plant} */
 export function throttlePostgres(quota_ms) {
   return async ({ databaseUrl }) => {
     const session = await openSession(databaseUrl)

@@ -24,8 +24,8 @@ const REFERENCE = 'wrk'
 const SERVER = fileURLToPath(new URL('../bench/peers/no-op.js', import.meta.url))
 
 /**
- * What does an open-loop generator cost, and how late is it? Each in turn offers the same rate to a server that does nothing and has
- * a core of its own. wrk, a closed loop written in C, runs flat out for reference: it shows how little a generator can cost.
+ * Measures how much an open-loop generator costs, and how late it is. Each in turn offers the same rate to a server that does nothing
+ * and has a core of its own. wrk, a closed loop written in C, runs flat out for reference: it shows how little a generator can cost.
  * @type {Measurement}
  */
 export const generators = {
@@ -96,7 +96,7 @@ function openDrivers(note) {
 }
 
 /**
- * late_ms and cpu_us: null where they are not known.
+ * Returns late_ms and cpu_us as null if they are not known.
  * @param {Record<'rate_rps' | 'duration_s' | 'connections' | 'seed', number>} plan
  * @param {string} driver @param {number} port @param {AbortSignal} signal
  */

@@ -18,12 +18,12 @@ const START_S = 1.5
 const CLOSED = { driver: 'autocannon', loop: /** @type {const} */ ('closed'), rate_rps: null }
 const OPEN = { driver: 'paced', loop: /** @type {const} */ ('open') }
 
-/** An open loop needs no more connections to find out what the reference takes. */
+/** Load to find the reference's peak, of which an open loop offers a share; it needs no more connections. */
 const PEAK = { ...CLOSED, connections: 128, warmup_s: WARMUP_S, duration_s: DURATION_S }
 
 /**
- * The next trial: each experiment in turn, its cells in blocks, in an order that is drawn for each. Then those that have left a claim
- * undecided go on to the most blocks. Pure.
+ * The next trial. Each experiment in turn visits its cells in blocks, each block in a random order. Then the experiments that left a
+ * claim undecided continue up to the most blocks. Pure.
  * @param {PlaybookPlan} plan @param {TrialRecord[]} records @param {NotAppliedCell[]} notApplied @returns {Step | null}
  */
 export function design(plan, records, notApplied) {
@@ -47,14 +47,14 @@ function nextOf(names, plan, records) {
   return null
 }
 
-/** Whether the first blocks left a claim about it undecided, whatever later ones say. @param {string} name @param {PlaybookPlan} plan @param {TrialRecord[]} records */
+/** Whether the first blocks left a claim undecided, whatever later blocks say. @param {string} name @param {PlaybookPlan} plan @param {TrialRecord[]} records */
 function isUndecided(name, plan, records) {
   const first = records.filter(({ at }) => at.experiment === name && at.block < plan.blocks)
   const claims = CLAIMS.filter(({ id, experiment }) => experiment === name && plan.claims.includes(id))
   return claims.some((claim) => resultOf(claim, plan, first).verdict === 'undecided')
 }
 
-/** Seconds, without those of claims that are still undecided. @param {PlaybookPlan} plan */
+/** Seconds, without the further blocks for undecided claims. @param {PlaybookPlan} plan */
 export function playbookDuration(plan) {
   return plan.experiments.reduce((sum, name) => sum + durationOf(matrixOf(name, plan, null)), 0)
 }

@@ -6,19 +6,19 @@ import { isValid } from '../../../load/capacity/ladder.js'
 
 /**
  * @typedef {{ connections: number, rate_rps?: number, share?: number, warmup_s?: number, duration_s?: number, blames_generator?: boolean }} ExperimentLoad
- *   an open loop at a rate, or at a share of what the reference takes in a closed one; else a closed one; blames_generator: it is
- *   about the generator, so its trials count whatever it did
+ *   an open loop at a rate, or at a share of the reference's closed-loop peak; otherwise a closed loop; blames_generator: the
+ *   experiment is about the generator, so its trials count even if the generator is to blame
  */
 
 const SINGLE = { INSERT_MODE: 'single' }
 const BATCHED = { INSERT_MODE: 'batched' }
 
-/** No request is refused for its age, which would hide what is measured. */
+/** Refuses no waiting request: a refusal would hide the effect. */
 const PATIENT = { MAX_QUEUE_MS: 0, MAX_QUEUE_REQUESTS: 1_000_000, MAX_LOOP_DELAY_MS: 0 }
 
-/** A database 5 ms away and four connections to it: it takes some 700 requests/s, whatever the machine. */
+/** Four connections to a database 5 ms away: they carry some 700 requests/s on any machine. */
 const FAR = { ...SINGLE, POOL_MAX: 4, DB_DELAY_MS: 5 }
-/** V8 makes a request cheaper until the process has served some 80,000, in steps: small differences in CPU are compared after that. */
+/** V8 makes requests cheaper, in steps, until the process has served some 80,000: small differences in CPU are compared after that. */
 const WARM = { warmup_s: 10, duration_s: 4 }
 const TWICE = { connections: 4000, share: 2, duration_s: 3 }
 
@@ -69,14 +69,14 @@ export const EXPERIMENTS = {
 }
 
 /**
- * Under the same load, by default a closed loop.
- * @param {Cell} common levels of all @param {Cell[]} levels of each, the reference first @param {ExperimentLoad} [load]
+ * Cells under the same load, by default a closed loop.
+ * @param {Cell} common levels of all cells @param {Cell[]} levels of each cell, the reference first @param {ExperimentLoad} [load]
  */
 function cells(common, levels, load = { connections: 128 }) {
   return { cells: levels.map((own) => ({ ...common, ...own })), load }
 }
 
-/** Whether a trial is a measurement. @param {string} name @param {TrialRecord} record */
+/** Whether a trial counts as a measurement. @param {string} name @param {TrialRecord} record */
 export function countsIn(name, record) {
   return isValid(record) || Boolean(EXPERIMENTS[name].load.blames_generator && record.outcome.blame === 'generator')
 }

@@ -11,19 +11,19 @@ import { countsIn, EXPERIMENTS } from './experiments.js'
  */
 
 /**
- * @typedef {Plan & { claims: string[], experiments: string[], blocks: number, most_blocks: number }} PlaybookPlan most_blocks: of an
- *   experiment that has left a claim undecided after `blocks`
+ * @typedef {Plan & { claims: string[], experiments: string[], blocks: number, most_blocks: number }} PlaybookPlan most_blocks: for an
+ *   experiment that leaves a claim undecided after `blocks`
  */
 
 /**
- * Confidence of each look at the same claim: the errors of both add up to those of one look at 95 % (Bonferroni). Six blocks suffice for
- * the first.
+ * Confidence of each look at the same claim: the error rates of both looks add up to that of one look at 95 % (Bonferroni). Six blocks
+ * suffice for the first look.
  */
 export const FIRST_LOOK = 0.968
 export const SECOND_LOOK = 0.982
 
 /**
- * What the trials say about a claim. Pure.
+ * Tests a claim against its trials. Pure.
  * @param {Claim} claim @param {Pick<PlaybookPlan, 'blocks' | 'most_blocks'>} plan @param {TrialRecord[]} records
  */
 export function resultOf({ experiment, measure, cell = 1, expect, least_ratio, ...claim }, plan, records) {

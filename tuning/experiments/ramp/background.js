@@ -9,7 +9,7 @@ import { addressOf } from '../../../load/targets/index.js'
 
 const LEAST_CONNECTIONS = 64
 
-/** Above the ceiling, answers take longer than the ceiling. */
+/** Latency that the connections must allow for, in ceilings: rungs above the ceiling are slower than it. */
 const CEILINGS = 2
 
 /**

@@ -15,11 +15,11 @@ export function rungsOf({ ceiling_ms }, trials) {
 }
 
 /**
- * The next number of workers: up until the latency is above the ceiling, or down if the first rung was already above it, then
- * between the two rungs around it. Pure.
+ * The next number of workers: climbs until the latency is above the ceiling, or descends if the first rung was already above it,
+ * then narrows down between the two rungs around the ceiling. Pure.
  * @param {Rung[]} rungs @param {{ start: number, most: number, growth: number, close: number, multiple?: number }} climb growth: factor
  *   from one rung to the next, until one is over; close: the factor between the rungs below and above the ceiling at which the climb
- *   ends; multiple: from this number on, workers are multiples of it @returns {number | null} null: enough is known
+ *   ends; multiple: from this number on, workers are multiples of it @returns {number | null} null once enough is known
  */
 export function nextWorkers(rungs, { start, most, growth, close, multiple = 1 }) {
   const unitOf = (/** @type {number} */ workers) => (workers < multiple ? 1 : multiple)
@@ -40,7 +40,7 @@ export function nextWorkers(rungs, { start, most, growth, close, multiple = 1 })
   return below.workers >= top ? null : Math.min(top, more)
 }
 
-/** Where each block that met the ceiling met it. @param {Pick<RampPlan, 'ceiling_ms'>} plan @param {Records} records of one series */
+/** The crossing of each block that met the ceiling. @param {Pick<RampPlan, 'ceiling_ms'>} plan @param {Records} records of one series */
 export function crossingsOf(plan, records) {
   return [...groupBy(records, ({ at }) => at.block).values()].flatMap((own) => {
     const crossing = crossingOf(rungsOf(plan, own), plan.ceiling_ms)
@@ -49,9 +49,9 @@ export function crossingsOf(plan, records) {
 }
 
 /**
- * Where the mean latency is at the ceiling: between the two rungs around it, on logarithmic scales.
+ * The point where the mean latency meets the ceiling: interpolated between the two rungs around it, on logarithmic scales.
  * @param {Rung[]} rungs @param {number} ceiling_ms
- * @returns null: every rung was below the ceiling, or every one above, or nothing succeeded. by_errors: requests failed
+ * @returns null if every rung was below the ceiling, or every one above, or nothing succeeded. by_errors: requests failed
  *   before the latency reached the ceiling, so the rung below counts
  */
 export function crossingOf(rungs, ceiling_ms) {
@@ -64,7 +64,7 @@ export function crossingOf(rungs, ceiling_ms) {
   return { workers: between('workers'), rps: between('rps'), by_errors: false, below, above }
 }
 
-/** The lowest rung that is over, and the highest below it that is not. @param {Rung[]} rungs */
+/** The lowest rung that is over the ceiling, and the highest rung below it that is not. @param {Rung[]} rungs */
 export function aroundCeiling(rungs) {
   const sorted = [...rungs].sort((a, b) => a.workers - b.workers)
   const above = sorted.find(({ over }) => over) ?? null

@@ -8,10 +8,10 @@ import { crossingsOf, nextWorkers, rungsOf } from './climb.js'
  * @import { Entry, Plan, Step, TrialRecord } from '../../../load/report/record.js'
  */
 
-/** Trials of a rung, if they are invalid. */
+/** Maximum number of trials of a rung as long as none is valid. */
 const TRIES = 3
 
-/** For a request alone: as many workers as the publication has connections. */
+/** Workers for a request type alone: as many as the publication has connections. */
 const SCREEN_WORKERS = 16
 
 const START_WORKERS = 8
@@ -31,8 +31,8 @@ const LATER_RUNGS = 2.3
  */
 
 /**
- * First each request type alone. Then blocks, each with a climb of every series in random order: the first climb finds the
- * ceiling, those of later blocks begin just below it.
+ * Measures first each request type alone, then blocks, each with a climb of every series in random order: the first climb finds
+ * the ceiling, and the climbs of later blocks begin just below it.
  * @param {RampPlan} plan @param {Records} records @returns {Step | null}
  */
 export function design(plan, records) {
@@ -59,7 +59,7 @@ export function design(plan, records) {
   return null
 }
 
-/** One on each side by each driver, with and without what is left out. @param {Pick<RampPlan, 'sides' | 'drivers' | 'without'>} plan @returns {Series[]} */
+/** One per side and driver, with and without the left-out entries. @param {Pick<RampPlan, 'sides' | 'drivers' | 'without'>} plan @returns {Series[]} */
 export function seriesOf({ sides, drivers, without }) {
   const variants = without ? ['all', 'without'] : ['all']
   const climbers = Object.keys(sides).flatMap((side) => drivers.map((driver) => ({ side, driver })))
@@ -68,7 +68,7 @@ export function seriesOf({ sides, drivers, without }) {
   })
 }
 
-/** The requests that are measured alone, on each side: those of a mix of several. @param {Pick<RampPlan, 'mix' | 'sides'>} plan */
+/** The requests to measure alone, on each side, if the mix has several. @param {Pick<RampPlan, 'mix' | 'sides'>} plan */
 export function screensOf({ mix: { entries = [] }, sides }) {
   return entries.length > 1 ? Object.keys(sides).flatMap((side) => entries.map((entry) => ({ side, entry }))) : []
 }
@@ -79,7 +79,7 @@ export function trialsAt(records, side, where) {
   return records.filter(({ at, cell }) => cell.side === side && fields.every(([name, value]) => at[name] === value))
 }
 
-/** Seconds. @param {RampPlan} plan */
+/** Estimated seconds of the whole run. @param {RampPlan} plan */
 export function durationOf(plan) {
   const { duration_s, warmup_s, ceiling_ms, growth, most_workers, blocks } = plan
   const trial_s = warmup_s + duration_s + START_S
@@ -88,7 +88,7 @@ export function durationOf(plan) {
   return climbs_s + screensOf(plan).length * trial_s
 }
 
-/** @param {RampPlan} plan @param {string} driver @param {number} block @param {Records} records of the series @returns workers; null: the climb of this block is over */
+/** @param {RampPlan} plan @param {string} driver @param {number} block @param {Records} records of the series @returns workers; null if the climb of this block is over */
 function nextRung(plan, driver, block, records) {
   const { most_workers: most, growth, close, generator_cores = 1 } = plan
   const own = records.filter(({ at }) => at.block === block)
@@ -97,7 +97,7 @@ function nextRung(plan, driver, block, records) {
   if (last.length > 0 && !last.some(isValid)) return last.length < TRIES ? last[0].load.connections : null
   const [known] = crossingsOf(plan, records)
   const start = known ? { start: known.below.workers, growth: close } : { start: START_WORKERS, growth }
-  // With any other number of workers, wrk leaves cores unused.
+  // wrk leaves cores unused unless the number of workers is a multiple of them.
   const multiple = driver === 'wrk' ? generator_cores : 1
   return nextWorkers(rungsOf(plan, own), { ...start, most, close, multiple })
 }

@@ -25,10 +25,10 @@ export function findingsOf(plan, records, { drivers = {} }) {
   const mains = series.filter(({ isMain }) => isMain)
   const [a, b] = mains
   const bounded = mains.flatMap(({ bound }) => bound)
-  // How many As do the work of one B: null where there is no B, or a rate is only a lower bound.
+  // Number of As that do the work of one B; null if there is no B, or if a rate is only a lower bound.
   const work = b && bounded.length === 0 ? ratioTo(a, b) : null
   const b_to_a = price_a && price_b && work && work.pairs > 0 ? costRatio(price_a, price_b, work) : null
-  // A ratio of two rates, one of which is the generator's, is no answer.
+  // A ratio is no answer if one of its two rates is the generator's limit.
   const isUnknown = b && mains.some(({ isFull, bound }) => isFull && bound.length > 0)
   const unknown = `how many of A do the work of one B is not known: ${bounded.join('; ')}`
   const beside = records.flatMap((record) => (isValid(record) && record.beside) || [])
@@ -53,7 +53,7 @@ export function findingsOf(plan, records, { drivers = {} }) {
   }
 }
 
-/** How far each further driver agrees with the first, by the rate at the ceiling. @param {RampPlan} plan @param {Climbed[]} series */
+/** Agreement of each further driver with the first, by the rate at the ceiling. @param {RampPlan} plan @param {Climbed[]} series */
 function agreementsOf({ drivers: [reference, ...others] }, series) {
   const checks = series.filter(({ driver, variant }) => others.includes(driver) && variant === 'all')
   return checks.map((check) => {
@@ -78,7 +78,7 @@ function climbed(plan, series, records) {
   const trials = own.filter(isValid)
   const tried = new Set(own.map(({ at }) => at.block)).size
   const met = crossingsOf(plan, own)
-  // Where less than half of the blocks met the ceiling, those that did are not typical.
+  // If less than half of the blocks met the ceiling, the blocks that did are not typical.
   const crossings = 2 * met.length >= tried ? met : []
   const [below, above] = [crossings.map((one) => one.below.workers), crossings.map((one) => one.above.workers)]
   const withWorkers = (/** @type {number[]} */ some) => trials.filter(({ load }) => some.includes(load.connections))
@@ -88,7 +88,7 @@ function climbed(plan, series, records) {
     crossings.map(({ rps }) => Math.log(rps)),
     CONFIDENCE,
   )
-  /** What run.json keeps: medians of the blocks that count; NaN where the ceiling was not met. */
+  /** Figures that run.json keeps: medians of the blocks that count; NaN if the ceiling was not met. */
   const kept = {
     ...series,
     blocks: crossings.length,
@@ -100,7 +100,7 @@ function climbed(plan, series, records) {
     refuses: 2 * crossings.filter(({ by_errors }) => by_errors).length > crossings.length,
     below_workers: median(below),
     above_workers: median(above),
-    // Where the ceiling was not met: the rung that came nearest.
+    // The rung that came nearest to the ceiling, if the ceiling was not met.
     furthest: crossings.length > 0 ? null : (seen.at(seen.every(({ over }) => over) ? 0 : -1) ?? null),
     // At the rungs around the ceiling.
     generator_core_ratio: median(around.map(generatorShare)),
@@ -109,7 +109,7 @@ function climbed(plan, series, records) {
   const limit = isFull
     ? `${driver} was at its own limit on ${name}`
     : `${name} fails requests before it is at the ceiling`
-  // Why the rate at the ceiling is a lower bound; empty: it is not.
+  // The reason why the rate at the ceiling is a lower bound; empty if it is not.
   const bound = crossings.length > 0 && (isFull || kept.refuses) ? [limit] : []
   const price = plan.prices[side]
   const without = variant === 'without' ? `, without ${plan.left_out}` : ''
@@ -118,7 +118,7 @@ function climbed(plan, series, records) {
     kept,
     name: `${name}${plan.drivers.length > 1 ? `, ${driver}` : ''}${without}`,
     label: labelOf(plan.sides[side]),
-    // It answers for its side; the others check it.
+    // The main series answers for its side; the others check it.
     isMain: driver === plan.drivers[0] && variant === 'all',
     isFull,
     bound,
@@ -132,7 +132,7 @@ function climbed(plan, series, records) {
   }
 }
 
-/** The trials with the same number of workers. @param {RampPlan} plan @param {Records} trials valid, of one series */
+/** A rung for the trials with the same number of workers. @param {RampPlan} plan @param {Records} trials valid, of one series */
 function tableRungs(plan, trials) {
   const rungs = [...groupBy(trials, ({ load }) => String(load.connections)).values()].map((own) => ({
     workers: own[0].load.connections,

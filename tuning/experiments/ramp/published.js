@@ -7,7 +7,7 @@ import { intervalText } from './sentences.js'
 
 export const PUBLISHED = JSON.parse(readFileSync(new URL('../../published/ramp.json', import.meta.url), 'utf8'))
 
-/** The published figures and ours: rates are those of other machines, but ratios can be compared. @param {RampFindings} findings */
+/** The published figures and ours: rates are from different machines, but ratios can be compared. @param {RampFindings} findings */
 export function publishedBlocks({ plan, mains: [a, b], work }) {
   const { title, author, setting, notes, workers, b_to_a, ceiling_ms } = PUBLISHED
   const number = (value = Number.NaN) => (Number.isNaN(value) ? NONE : count(Math.round(value)))

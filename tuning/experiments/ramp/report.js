@@ -33,7 +33,7 @@ export function rampReport(findings) {
 function methodOf({ plan: { ceiling_ms, blocks, duration_s, warmup_s }, drivers }) {
   const names = Object.entries(drivers).map(([name, version]) => `${name} (${version})`)
   const ceiling_s = ceiling_ms / 1000
-  // In a queue that fills, the first answer of a worker takes half as long on average.
+  // While the queue fills, the first answer to a worker takes half as long on average.
   const tooLow = `${((50 * ceiling_s) / (duration_s + ceiling_s)).toFixed(1)} %`
   return [
     `Closed loop, ${names.join(', ')}: each worker sends its next request when its answer has arrived. Workers are added until the mean latency is above ${milliseconds(ceiling_ms)}, and then tried between the last rung below it and the first above it; the rate at the ceiling is interpolated between those two, on logarithmic scales.`,
@@ -43,7 +43,7 @@ function methodOf({ plan: { ceiling_ms, blocks, duration_s, warmup_s }, drivers 
   ]
 }
 
-/** In a closed loop the rate follows from it: workers divided by latency. @param {RampFindings} findings */
+/** Plots the latency alone: in a closed loop, the rate is workers divided by latency. @param {RampFindings} findings */
 function latencyPicture({ plan: { ceiling_ms }, series: all }) {
   const climbed = all.filter(({ rungs }) => rungs.length > 0)
   if (climbed.length === 0) return []
@@ -70,7 +70,7 @@ function costTable({ plan, mains }) {
   const rows = mains.flatMap(({ side, blocks, rps, label, per_million }) => {
     const price = plan.prices[side]
     if (!price) return []
-    // Three digits that count.
+    // Three significant digits.
     const digits = per_million ? Math.max(0, 2 - Math.floor(Math.log10(per_million.estimate))) : 0
     const [rate, million] = [
       blocks > 0 ? intervalText(rps) : NONE,
@@ -82,8 +82,8 @@ function costTable({ plan, mains }) {
 }
 
 /**
- * What leaving out entries did to the others, at the highest number of workers below the ceiling that has trials both with
- * and without them.
+ * Effect of leaving out entries on the other entries, at the highest number of workers below the ceiling that has trials both
+ * with and without them.
  * @param {RampFindings} findings
  */
 function withoutBlock({ plan: { left_out, mix }, series, mains }) {

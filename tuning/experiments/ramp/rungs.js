@@ -19,7 +19,7 @@ const FIGURES = [
   { head: 'success', value: ({ traffic }) => traffic.success_ratio, text: percent },
 ]
 
-/** Shown if any trial knows them. @type {Column[]} */
+/** Columns shown if any trial has their figures. @type {Column[]} */
 const RESOURCES = [
   { head: 'API core', value: ({ probes }) => probes.api.cpu_core_ratio, text: wholePercent },
   { head: 'API memory', value: ({ probes }) => probes.api.rss_bytes, text: mebibytes },
@@ -66,12 +66,12 @@ export function diskBytes(record) {
   return read_bytes + written_bytes
 }
 
-/** Some drivers go on after the end. @param {Records[number]} record */
+/** Seconds of a trial: some drivers continue after its end. @param {Records[number]} record */
 function lengthOf_s({ load, traffic }) {
   return Math.max(load.duration_s, traffic.completed / traffic.achieved_rps || 0)
 }
 
-/** What the kernel of this machine reports, which says nothing about a side that runs elsewhere. @param {Records[number]} record */
+/** Figures of this machine's kernel, which say nothing about a side that runs elsewhere. @param {Records[number]} record */
 function kernelOf({ target, probes }) {
   return target?.kind === 'local' ? probes.kernel : {}
 }

@@ -8,17 +8,17 @@ import { AGREE_RATIO } from './findings.js'
  * @import { Climbed, RampFindings } from './findings.js'
  */
 
-/** With a smaller share of the background writes, the load was not the one that was asked for. */
+/** Minimum share of the background writes that must get through; with less, the load was not the requested one. */
 const KEPT_RATIO = 0.95
 
 const FEW = ' (too few blocks for an interval)'
 
-/** What was found with the first driver. @param {RampFindings} findings */
+/** The findings of the first driver. @param {RampFindings} findings */
 export function answerSentences({ plan, mains, work, bounded }) {
   return [...mains.map((one) => foundSentence(plan, one)), ...(mains.length > 1 ? [workSentence(work, bounded)] : [])]
 }
 
-/** Other series, cost, agreement of the drivers, and what is doubtful. @param {RampFindings} findings */
+/** Other series, cost, agreement of the drivers, and warnings. @param {RampFindings} findings */
 export function furtherSentences({ plan, series, cost: { b_to_a }, kept_ratio, agreements }) {
   const others = series.filter(({ isMain }) => !isMain)
   const warnings = series.filter(({ isFull }) => isFull).map(fullSentence)
@@ -88,7 +88,7 @@ function backgroundSentence({ background_rps }, kept_ratio) {
   return `${lost}Background writes: ${count(background_rps)}/s, of which ${wholePercent(kept_ratio)} got through in the typical trial.`
 }
 
-/** What a verdict on the claim that the rates of two drivers are the same says of them. */
+/** Wording of each verdict on the claim that two drivers find the same rate. */
 const AGREEMENT = {
   reproduced: 'agree',
   refuted: 'do not agree',

@@ -6,13 +6,13 @@ import { normal } from '../../../load/system/random.js'
  * @typedef {() => number} Random the next number in [0, 1)
  * @typedef {{ plateau_rps: number, trial: (trial: { rate_rps: number, duration_s: number }) => Judged,
  *   capacity_rps: (usual_ms: number) => number, reach_rps?: number }} Service plateau_rps: what a closed loop would measure;
- *   capacity_rps: the rate that passes half of the trials which meet no stall, at the speed at which the fixed piece of work takes
+ *   capacity_rps: the rate at which half of the trials without a stall pass, at the core speed at which the fixed piece of work takes
  *   usual_ms; reach_rps: beyond this rate the generator is the limit
  * @typedef {{ verdict: 'pass' | 'fail' | 'invalid', score: number, work_ms?: number, cost?: number }} Judged work_ms: time of the fixed
  *   piece of work before the trial; cost: CPU time of a request, in any unit
  */
 
-/** How much longer the work of a request takes at the lower of two speeds. */
+/** Factor by which the work of a request takes longer at the lower of two speeds. */
 const OTHER_SLOWNESS = 1.65
 
 /** @type {Record<string, { about: string, create: (random: Random) => Service }>} */
@@ -93,7 +93,7 @@ function steady(scoreAt) {
   }
 }
 
-/** A capacity of 200/s to 50,000/s, and a plateau that is off by some share of it. @param {Random} random @param {number} [off] in ln */
+/** Draws a capacity of 200/s to 50,000/s, and a plateau that is off by some share. @param {Random} random @param {number} [off] in ln */
 function drawn(random, off = 0.3) {
   const capacity_rps = Math.exp(between(random, Math.log(200), Math.log(50_000)))
   return { capacity_rps, plateau_rps: capacity_rps * Math.exp(between(random, -off, off)) }
@@ -133,7 +133,7 @@ function twoSpeeds(random) {
   }
 }
 
-/** The SLO is 100 ms, as by default. @param {Random} random @returns {Service} */
+/** Its SLO is 100 ms, the default. @param {Random} random @returns {Service} */
 function queue(random) {
   const slo_s = 0.1
   const confirm_s = 8

@@ -8,13 +8,13 @@ import { CURVES } from './curves.js'
  * @import { Judged, Service } from './curves.js'
  */
 
-/** The time of a trial in addition to its load: the generator starts, warms up, and the table is emptied and counted. */
+/** Time of a trial in addition to its load: the generator starts and warms up, and the table is emptied and counted. */
 const OVERHEAD_S = 1.2
 
-/** Outside of the interval by no more than this share counts as near. */
+/** A capacity outside the interval by no more than this share counts as near. */
 const NEAR_RATIO = 0.05
 
-/** Searches for capacities of one kind of service. @param {string} name @param {{ runs: number, seed: number }} options */
+/** Simulates searches for capacities of one kind of service. @param {string} name @param {{ runs: number, seed: number }} options */
 export function simulate(name, { runs, seed }) {
   return Array.from({ length: runs }, (_, run) => {
     // Neighbouring seeds start neighbouring sequences: the factor (Knuth) scatters them.
@@ -23,7 +23,7 @@ export function simulate(name, { runs, seed }) {
   })
 }
 
-/** Figures of many runs. One without an upper bound is right if its lower bound is. @param {Found[]} runs */
+/** Figures of many runs. A run without an upper bound is right if its lower bound is. @param {Found[]} runs */
 export function summarize(runs) {
   const answered = runs.filter(({ problem, interval }) => problem === null && interval !== null)
   const ratios = answered.map(({ middle_rps, aim_rps }) => middle_rps / aim_rps)
@@ -79,7 +79,7 @@ function searchOnce(service) {
   }
 }
 
-/** The trials as the search sees them: some were made at another speed of the core than most. @param {Made[]} made @returns {SearchTrial[]} */
+/** The trials as the search sees them: some were made at a core speed that differs from most. @param {Made[]} made @returns {SearchTrial[]} */
 export function trialsOf(made) {
   const others = speedIn(made, ({ cost }) => cost)?.others ?? []
   return made.map((trial) => ({ ...trial, ...outcomeOf(trial.verdict, others.includes(trial)) }))

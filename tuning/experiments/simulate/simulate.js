@@ -10,7 +10,7 @@ import { simulate as searchesOf, summarize } from './runs.js'
 const DEFAULTS = { runs: 1000, seed: 1 }
 const QUICK_RUNS = 100
 
-/** Searches between two looks at Ctrl-C: well below a second. */
+/** Searches between two checks for Ctrl-C: they take well below a second. */
 const AT_ONCE = 20
 
 /** How good is the search for the capacity? @type {Measurement} */

@@ -13,12 +13,12 @@ const DEFAULTS = { duration: 30 * 60_000, rate: 2000, connections: 64, seed: 1 }
 const QUICK = { duration: 90_000 }
 const TIMEOUT_S = 10
 
-/** The load is divided into trials, each a sample. The first fifth of them is the start, which does not count for the slope. */
+/** The load is divided into trials, each a sample. The first fifth of the samples is the start, which the slope ignores. */
 const SAMPLE_S = { usual: 30, quick: 10 }
 const MIN_SAMPLES = 3
 const START_SHARE = 0.2
 
-/** A line through fewer says nothing. */
+/** A line through fewer samples says nothing. */
 const MIN_STEADY_SAMPLES = 4
 
 /** Does anything grow that should not? Memory and open files under a steady load, and their slope. @type {Experiment<SoakPlan>} */
@@ -95,7 +95,7 @@ const SHOWN = /** @type {const} */ ([
   },
 ])
 
-/** @typedef {ReturnType<typeof growthOf>} Growth per_hour: null: too few samples for a slope; points: by seconds since the start */
+/** @typedef {ReturnType<typeof growthOf>} Growth per_hour: null if too few samples for a slope; points: by seconds since the start */
 
 /** @param {SHOWN[number]} shown @param {TrialRecord[]} records at least one */
 function growthOf({ value, ...shown }, records) {
@@ -120,7 +120,7 @@ function growthOf({ value, ...shown }, records) {
 /** @param {[number, number]} point */
 const isFinitePoint = ([, y]) => Number.isFinite(y)
 
-/** Least squares through the points that follow the start: per unit of x; null: too few. @param {[x: number, y: number][]} points */
+/** Least-squares slope of the points after the start, per unit of x; null if too few. @param {[x: number, y: number][]} points */
 export function slopeOf(points) {
   const steady = points.slice(Math.floor(points.length * START_SHARE))
   if (steady.length < MIN_STEADY_SAMPLES) return null

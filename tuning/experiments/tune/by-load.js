@@ -11,12 +11,12 @@ import { OFFERED } from './presets.js'
  * @import { TrialRecord } from '../../../load/report/record.js'
  */
 
-/** What clients see at each load. Zero has no logarithm. @type {Record<string, (record: TrialRecord) => number | undefined>} */
+/** Measures that clients see at each load. Zero has no logarithm. @type {Record<string, (record: TrialRecord) => number | undefined>} */
 const SEEN = {
   success: ({ traffic }) => Math.max(1e-4, traffic.success_ratio),
   p99: ({ traffic }) => traffic.latency_ms?.p99,
 }
-/** Where requests end that do not succeed, by the names of statuses and errors. @type {Record<string, RegExp>} */
+/** Outcomes of requests that do not succeed, by the names of statuses and errors. @type {Record<string, RegExp>} */
 const LOST = {
   'answered with an error': /^[45]/,
   "no answer: the service's side": /^server:/,
@@ -26,7 +26,7 @@ const LOST = {
 const LEAST_RATIO = 1.1
 const KINDS = /** @type {(keyof typeof OFFERED)[]} */ (Object.keys(OFFERED))
 
-/** @typedef {ReturnType<typeof effectsByLoad>[number]} LevelByLoad what a level does at each load */
+/** @typedef {ReturnType<typeof effectsByLoad>[number]} LevelByLoad the effects of a level at each load */
 
 /** @param {Factor[]} knobs @param {TrialRecord[]} records */
 export function effectsByLoad(knobs, records) {
@@ -56,7 +56,7 @@ export function effectsByLoad(knobs, records) {
   })
 }
 
-/** Shares of all requests that did not succeed, by where they ended. @param {TrialRecord[]} trials @returns {Record<string, number>} */
+/** Failed requests as shares of all requests, by their outcome. @param {TrialRecord[]} trials @returns {Record<string, number>} */
 function lostOf(trials) {
   const planned = trials.reduce((sum, { traffic }) => sum + traffic.planned, 0)
   const ends = trials.flatMap(({ traffic }) => Object.entries({ ...traffic.status, ...traffic.errors }))
@@ -67,7 +67,7 @@ function lostOf(trials) {
   return Object.fromEntries(shares)
 }
 
-/** What each knob does, in a sentence for each level. @param {LevelByLoad[]} levels @param {Record<string, string>} reasons by knob @returns {Block[]} */
+/** Effects of each knob, in a sentence per level. @param {LevelByLoad[]} levels @param {Record<string, string>} reasons by knob @returns {Block[]} */
 export function byLoadBlocks(levels, reasons) {
   const shares = KINDS.map((kind) => `${OFFERED[kind]}x`)
   const others = levels.filter(({ isReference }) => !isReference)

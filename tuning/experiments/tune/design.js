@@ -26,7 +26,7 @@ const SEARCH_S = 30
 /**
  * @typedef {Plan & { preset: string | null, blocks: number, knobs: Factor[], cells: Cell[], is_quick?: boolean } & Anchor} TunePlan
  *   the preset `limits` has no knobs and cells before its first trials, from which their levels follow
- * @typedef {{ anchor: Cell, capacity_rps: number | null }} Anchor the first cell, and its capacity as given; null: it is searched for
+ * @typedef {{ anchor: Cell, capacity_rps: number | null }} Anchor the first cell, and its capacity as given; null if it is searched for
  */
 
 /**
@@ -63,12 +63,12 @@ function stepOf(plan, records, notApplied) {
   return null
 }
 
-/** Seconds. @param {TunePlan} plan */
+/** Estimated seconds of the whole run. @param {TunePlan} plan */
 export function matrixDuration(plan) {
   return (plan.searches ? SEARCH_S : FIRST_S) + proofDuration(plan) + durationOf(matrixOf(plan, 0))
 }
 
-/** Seconds. @param {TunePlan} plan */
+/** Seconds of the proof, if there is one. @param {TunePlan} plan */
 function proofDuration({ proves }) {
   return proves ? PROOF_S : 0
 }

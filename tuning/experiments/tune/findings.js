@@ -21,8 +21,8 @@ import { needsOf, reasonsOf, SERVICE, settledPlan } from './limits/needs.js'
 const GROWTH = ['TABLE_ROWS', 'INDEXES']
 
 /**
- * The figures by which cells are compared. decides: the recommendation goes by these, in this order; kind: of the trials that have it;
- * of: only where one of these knobs is turned
+ * Figures for comparing cells. decides: the recommendation uses the figure, in this order; kind: of the trials that have it;
+ * of: only if one of these knobs is turned
  * @type {{ name: string, title: string, short: string, kind: 'below' | 'at' | 'above', better: 'more' | 'less', decides?: boolean, of?: string[], value: ValueOf }[]}
  * @typedef {(record: TrialRecord) => number | undefined} ValueOf
  */
@@ -100,7 +100,7 @@ const RESPONSES = [
 ]
 
 /**
- * What a matrix shows. Pure.
+ * Analyses the trials of a matrix. Pure.
  * @typedef {ReturnType<typeof analyseMatrix>} TuneFindings
  * @typedef {TuneFindings['responses'][number]} ResponseFindings
  * @param {TunePlan} plan @param {TrialRecord[]} records @param {NotAppliedCell[]} [notApplied]
@@ -142,7 +142,7 @@ export function analyseMatrix(plan, records, notApplied = []) {
   }
 }
 
-/** The anchor's limit and its proof, and its capacity where that was searched for; null: neither. @param {TunePlan} plan @param {TrialRecord[]} records */
+/** The anchor's limit and its proof, and its capacity if it was searched for; null if neither. @param {TunePlan} plan @param {TrialRecord[]} records */
 function searchedOf(plan, records) {
   if (plan.preset !== 'limits')
     return plan.capacity_rps === null ? capacityOf('anchor', plan.anchor, plan, records) : null
@@ -150,14 +150,14 @@ function searchedOf(plan, records) {
   return dosed.length > 0 ? { capacity: null, ...proven(limitOfRun(dosed), records) } : null
 }
 
-/** Without what all cells have in common. @param {Pick<TunePlan, 'preset'>} plan @param {Cell} cell @returns {Cell} */
+/** A cell without the settings that all cells share. @param {Pick<TunePlan, 'preset'>} plan @param {Cell} cell @returns {Cell} */
 function shownCell({ preset }, cell) {
   if (preset !== 'limits') return cell
   return Object.fromEntries(Object.entries(cell).filter(([name]) => !(name in SERVICE)))
 }
 
 /**
- * Medians of each cell, NaN where nothing was measured, and its ratios to the anchor, one for each response.
+ * Medians of each cell, NaN if nothing was measured, and its ratios to the anchor, one for each response.
  * @param {TunePlan} plan @param {TrialRecord[]} records @param {ReturnType<typeof responsesOf>} responses
  */
 function cellsOf({ preset, cells, anchor }, records, responses) {
@@ -180,7 +180,7 @@ function cellsOf({ preset, cells, anchor }, records, responses) {
   })
 }
 
-/** @param {TunePlan | null} plan null: its first trials failed @param {TrialRecord[]} records */
+/** @param {TunePlan | null} plan null if its first trials failed @param {TrialRecord[]} records */
 function problemOf(plan, records) {
   if (!plan) return `the first trials, which find the levels, failed: ${lastReason(records)}`
   if (anchorCapacity(plan, records) === null) {
@@ -189,15 +189,15 @@ function problemOf(plan, records) {
   return records.some(({ at }) => at.phase === 'block') ? null : 'no cell was measured'
 }
 
-/** Why a search found nothing. @param {TrialRecord[]} records */
+/** The reason why a search found nothing. @param {TrialRecord[]} records */
 export function lastReason(records) {
   return records.at(-1)?.outcome.because ?? 'its knobs could not be applied'
 }
 
 /**
- * The level of each knob with the highest goodput; where that is a tie, with the lowest p99 beyond the anchor's capacity, unless
- * fewer requests succeed; where that is one too, with the least CPU; where all are ties, the reference. A level that costs something else, such as durability or a
- * log, is never recommended. Pure.
+ * Recommends the level of each knob with the highest goodput; on a tie, with the lowest p99 beyond the anchor's capacity, unless fewer
+ * requests succeed; on a further tie, with the least CPU; if all are ties, the reference. Never recommends a level that costs something
+ * else, such as durability or a log. Pure.
  * @param {Pick<TunePlan, 'knobs'>} plan @param {TrialRecord[]} records
  */
 export function recommendationOf(plan, records) {
@@ -208,12 +208,12 @@ export function recommendationOf(plan, records) {
     return success.some((effect) => effect.name === name && effect.level === level && effect.verdict === 'worse')
   }
   const choices = plan.knobs.map(({ name, levels }) => {
-    /** by: the response in which the level is better; null: it is the reference */
+    /** by: the response in which the level is better; null for the reference */
     const reference = { name, level: levels[0], by: null, effect: null }
     if (!KNOBS[name].advised) return reference
     let candidates = levels.slice(1)
     for (const { name: by, better, effects } of known) {
-      // Fewer successes are a price that only more goodput is worth.
+      // Only a higher goodput is worth fewer successes.
       if (by !== 'goodput') candidates = candidates.filter((level) => !isLosing(name, level))
       const own = effects.filter((effect) => effect.name === name && candidates.includes(effect.level))
       const gainOf = (/** @type {{ ratio: number }} */ { ratio }) => (better === 'more' ? ratio : 1 / ratio)
@@ -226,7 +226,7 @@ export function recommendationOf(plan, records) {
   return { levels: Object.fromEntries(choices.map(({ name, level }) => [name, level])), choices }
 }
 
-/** What the rates of a matrix are shares of. @param {TunePlan} plan @param {TrialRecord[]} records */
+/** The capacity of which the rates of a matrix are shares. @param {TunePlan} plan @param {TrialRecord[]} records */
 export function anchorCapacity(plan, records) {
   return plan.capacity_rps ?? lowestOf('anchor', plan.anchor, plan, records)
 }

@@ -11,9 +11,9 @@ const BEST_FACTOR = 2
 const LITTLE = 0.2
 
 /**
- * Which knobs can raise the capacity: those that act on a resource whose speed moves the throughput. The upper end of a resource's
- * interval bounds what the best knob could gain there.
- * @param {Elasticity[]} elasticities @param {string[]} knobs that are turned @returns {string[]} sentences
+ * Tells which knobs can raise the capacity: those that act on a resource whose speed moves the throughput. The upper end of a
+ * resource's interval bounds what the best knob could gain there.
+ * @param {Elasticity[]} elasticities @param {string[]} knobs that the matrix turns @returns {string[]} sentences
  */
 export function canMatter(elasticities, knobs) {
   const all = [...new Set(elasticities.map(({ resource }) => resource))].map((resource) => {
@@ -43,7 +43,7 @@ function helpOf({ suspect, resource, factor }) {
   return resource === 'generator-cpu' ? 'a cheaper generator' : `halving the work of ${suspect}`
 }
 
-/** The most that it can gain, as a share. @param {Elasticity[]} own */
+/** The most that a knob can gain there, as a share. @param {Elasticity[]} own */
 function mostOf(own) {
   const gains = own.map(({ high, factor = BEST_FACTOR }) => factor ** Math.max(0, high ?? Number.POSITIVE_INFINITY) - 1)
   return Math.max(...gains)

@@ -8,13 +8,13 @@ import { factorial, oneAtATime } from '../../stats/design.js'
 
 /** @typedef {{ knobs: Factor[], cells: Cell[], blocks: number, duration_ms: number, precision_ratio?: number }} Preset */
 
-/** What each cell is offered in each block, as shares of the anchor's capacity. */
+/** Rates offered to each cell in each block, as shares of the anchor's capacity. */
 export const OFFERED = Object.freeze({ below: 0.5, at: 1, above: 1.5 })
 
 /** The fewest pairs that give a 95 % interval: blocks times the combinations of the other knobs. */
 const PAIRS = 6
 
-/** The matrices that have a name. @type {Record<string, () => Preset>} */
+/** The named matrices. @type {Record<string, () => Preset>} */
 export const PRESETS = {
   /** The API's pool against PgBouncer's, with a database so far away that pools matter; and the modes that PgBouncer lets through. */
   pgbouncer: () => {
@@ -27,7 +27,7 @@ export const PRESETS = {
     const pools = factorial(
       knobs.map(({ name, levels }) => ({ name, levels: name === 'INSERT_MODE' ? ['single'] : levels })),
     )
-    // PgBouncer is there to have fewer connections than the API.
+    // PgBouncer exists to hold fewer connections than the API does.
     const shared = pools.find(({ POOL_MAX, PGBOUNCER_POOL }) => PGBOUNCER_POOL !== 0 && PGBOUNCER_POOL < POOL_MAX)
     const modes = knobs[0].levels.slice(1).map((INSERT_MODE) => ({ ...shared, INSERT_MODE }))
     return { knobs, cells: [...pools, ...modes], blocks: PAIRS, duration_ms: 1000, precision_ratio: 0.08 }

@@ -1,6 +1,6 @@
 /**
- * The runs that the pages quote, in the order in which they are made: the front page's first. minutes: roughly; env: beside the verb's
- * defaults; sides: files of settings that the flags name.
+ * The runs that the pages quote, in the order of measurement: the front page's first. minutes: rough duration; env: in addition to the
+ * verb's defaults; sides: files of settings that the flags name.
  * @typedef {{ name: string, minutes: number, argv: string[], env?: Record<string, string>, sides?: Record<string, string>, needsVegeta?: boolean }} KeptRun
  * @type {readonly KeptRun[]}
  */
@@ -29,7 +29,7 @@ export const RUNS = Object.freeze(
   ]),
 )
 
-/** The API with a statement per row, against the one with shared statements. @param {string} verb */
+/** The API with a statement per row, against the API with shared statements. @param {string} verb */
 function sides(verb) {
   return {
     argv: [verb, '--a', 'single.env', '--b', 'batched.env'],

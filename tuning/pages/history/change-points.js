@@ -1,16 +1,16 @@
 import { seededRandom } from '../../../load/system/random.js'
 
-/** Least number of values on either side of a change: of fewer, nobody knows the spread. */
+/** Minimum number of values on either side of a change: the spread of fewer is unknown. */
 const LEAST = 3
 /** A false alarm costs more than a change that is found some runs later. */
 const SIGNIFICANCE = 0.02
 const PERMUTATIONS = 999
 
 /**
- * Where a series changes its level or its spread, whatever its distribution: E-divisive (Matteson and James 2014, "A Nonparametric
+ * Finds where a series changes its level or its spread, whatever its distribution: E-divisive (Matteson and James 2014, "A Nonparametric
  * Approach for Multiple Change Point Analysis of Multivariate Data", JASA 109), with an exponent of 1 for the distances. Pure.
  * @param {number[]} values in order of time @param {number} [seed] of the permutations
- * @returns {number[]} indices of the first values after a change, rising
+ * @returns {number[]} indices of the first values after a change, ascending
  */
 export function changePoints(values, seed = 1) {
   const random = seededRandom(seed)
@@ -28,7 +28,7 @@ export function changePoints(values, seed = 1) {
   return found.sort((a, b) => a - b)
 }
 
-/** Whether as clear a split is rare in the same values in random order. @param {number[]} values @param {number} statistic @param {() => number} random */
+/** Whether so clear a split is rare in random orders of the values. @param {number[]} values @param {number} statistic @param {() => number} random */
 function isSignificant(values, statistic, random) {
   const order = [...values]
   let asClear = 1
@@ -42,10 +42,10 @@ function isSignificant(values, statistic, random) {
   return asClear / (PERMUTATIONS + 1) <= SIGNIFICANCE
 }
 
-/** The split with the largest energy distance between its sides, scaled by their sizes; null: too few values. @param {number[]} values */
+/** The split with the largest energy distance between its sides, scaled by their sizes; null if too few values. @param {number[]} values */
 function bestSplit(values) {
   const size = values.length
-  /** Sums of distances: among those on the left, among those on the right, and across. */
+  /** Sums of distances: among the values on the left, among the values on the right, and across. */
   let [left, right, across] = [0, sumOfPairs(values), 0]
   /** @type {{ at: number, statistic: number } | null} */
   let best = null

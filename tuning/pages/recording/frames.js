@@ -4,7 +4,7 @@ import xterm from '@xterm/headless'
 
 const LINE = /^([\d.]+) (\d+)$/
 
-/** What `script --log-timing` wrote: after so many seconds, so many bytes. @param {string} timing @param {Buffer} output @returns {{ at_s: number, bytes: Buffer }[]} */
+/** Parses the log of `script --log-timing`: delays in s, and numbers of bytes. @param {string} timing @param {Buffer} output @returns {{ at_s: number, bytes: Buffer }[]} */
 export function chunksOf(timing, output) {
   let [at_s, from] = [0, 0]
   return timing
@@ -21,8 +21,8 @@ export function chunksOf(timing, output) {
 }
 
 /**
- * The screens of a terminal, each as long as it was to be seen, at most one per `step_s`; at the end scrolled back to the last line
- * that matches `answer`.
+ * The screens of a terminal, each from the time at which it appeared, at most one per `step_s`; the last one is scrolled back to the last
+ * line that matches `answer`.
  * @param {{ at_s: number, bytes: Buffer }[]} chunks @param {{ columns: number, rows: number, step_s: number, answer?: RegExp }} size
  * @returns {Promise<Frame[]>}
  */
@@ -47,7 +47,7 @@ export async function framesOf(chunks, { columns, rows, step_s, answer }) {
     : [...frames.slice(0, -1), { ...frames[frames.length - 1], lines: linesFrom(first) }]
 }
 
-/** Frames whose pauses are cut to `most_s`, and whose whole is `whole_s` long, the last one `last_s`. @param {Frame[]} frames @param {{ most_s: number, whole_s: number, last_s: number }} times @returns {Frame[]} */
+/** Cuts pauses of frames to `most_s`, and fits all into `whole_s`, with `last_s` for the last. @param {Frame[]} frames @param {{ most_s: number, whole_s: number, last_s: number }} times @returns {Frame[]} */
 export function paced(frames, { most_s, whole_s, last_s }) {
   let sum_s = 0
   const cut = frames.map((frame, i) => {

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { chunksOf, framesOf, paced } from './frames.js'
 import { animationOf } from './svg.js'
 
-// `npm run recording`: runs a sweep in a terminal of util-linux' `script`, and writes what was to be seen as an animation for README.
+// `npm run recording`: runs a sweep in a terminal of util-linux's `script`, and writes its screens as an animation for README.
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
 const COMMAND = process.argv[2] ?? 'npm run --silent sweep'

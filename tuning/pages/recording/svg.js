@@ -9,7 +9,7 @@ const escaped = (text) =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')
 
 /**
- * An animation of a terminal as one SVG without scripts, which repeats. A reader who prefers no motion sees the last frame.
+ * A repeating animation of a terminal as one SVG without scripts. A reader who prefers reduced motion sees the last frame.
  * @param {Frame[]} frames @param {{ columns: number, rows: number, whole_s: number, title: string }} about
  */
 export function animationOf(frames, { columns, rows, whole_s, title }) {

@@ -8,7 +8,7 @@ const OWN = ['mix', 'rates_rps', 'slo']
 /** Longest value that is shown whole, in characters. */
 const LONGEST = 80
 
-/** How the machines of the runs differ, as far as their descriptions go; null: they do not. @param {Source[]} sources */
+/** Differences between the machines of the runs, as far as their descriptions go; null if there are none. @param {Source[]} sources */
 export function machineDifference(sources) {
   const machines = sources.map(({ run }) => {
     return { ...described(run.machine), ...prefixed('target ', described(run.target_machine)) }
@@ -18,7 +18,7 @@ export function machineDifference(sources) {
   return texts.length > 0 ? `${names} are of different machines: ${texts.join(', ')}` : null
 }
 
-/** Other differences: the plan, settings read back, and versions. The more there are, the less a ratio is about one cause. @param {Source[]} sources */
+/** Other differences: the plan, settings read back, and versions. The more there are, the less a ratio shows one cause. @param {Source[]} sources */
 export function otherDifferences(sources) {
   const descriptions = sources.map(({ run, records }) => ({
     ...run.versions,
@@ -44,7 +44,7 @@ function differing(descriptions) {
 function described(machine) {
   if (!machine) return {}
   const { cpu_model, cores, memory_bytes, kernel } = machine
-  // Kernels differ by some MiB in what they report of the same memory.
+  // Kernels report sizes of the same memory that differ by some MiB.
   return { cpu_model, cores, memory_gib: Math.round(memory_bytes / 2 ** 30), kernel }
 }
 

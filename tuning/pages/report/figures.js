@@ -39,7 +39,7 @@ export function besideEachOther(sources) {
   return { capacities, figures: figuresOf(sources) }
 }
 
-/** The capacity, if the run may be trusted. @param {Source['run']} run */
+/** The capacity if the run can be trusted; otherwise null. @param {Source['run']} run */
 function answerOf({ capacity, problem, answer }) {
   return problem || answer === 'none' ? null : capacity
 }
@@ -66,7 +66,7 @@ function figuresOf(sources) {
   return names.flatMap((group) =>
     Object.entries(MEASURES).flatMap(([measure, { value, better }]) => {
       const samples = grouped.map((own) => {
-        // Ratios are of logarithms.
+        // Zero has no logarithm.
         return (own.get(group) ?? []).map((record) => Number(value(record))).filter((one) => one > 0)
       })
       // Near their capacities the runs have different rates, but the cost of a request can still be compared.
@@ -84,7 +84,7 @@ function isAlike(record) {
   return isValid(record) && record.at.of === undefined
 }
 
-/** A trial's place without its repetition, and its load; the rates of a sweep are its places. @param {string} verb @param {TrialRecord} record */
+/** A trial's place without its repetition, and its load; in a sweep, the rate is the place. @param {string} verb @param {TrialRecord} record */
 function groupOf(verb, { at, cell, load: { rate_rps, connections } }) {
   const names = Object.keys(at).filter((name) => verb !== 'sweep' && !REPETITION.includes(name))
   const place = names.map((name) => at[name]).join('/')

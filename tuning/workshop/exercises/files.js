@@ -7,7 +7,7 @@ import { closed, limitText, offered, ofPeak } from '../kit.js'
 const SERVICE = { INSERT_MODE: 'batched' }
 const CLIENTS = 200
 
-/** A short load is enough: the limit is exceeded from the first moment on. */
+/** A short load is enough: the limit is exceeded from the first moment. */
 const LOAD = { connections: CLIENTS, warmup_s: 0.5, duration_s: 2 }
 
 /** Share of the peak: the service has almost nothing to do. */
@@ -45,7 +45,7 @@ export const files = {
   },
 }
 
-/** @param {Found} found @param {number} most open files; connections where a process cannot have such a limit, as the exercise says */
+/** @param {Found} found @param {number} most open files, or connections if a process cannot have such a limit, as the exercise says */
 function limited({ facts }, most) {
   return { ...SERVICE, ...(facts.limits ? { NOFILE: most } : { MAX_CONNECTIONS: most }) }
 }

@@ -4,7 +4,7 @@ import { closed, goodput, guessedNumber, times } from '../kit.js'
 
 /** @import { Facts, Measurement, Rules } from '../exercise.js' */
 
-/** No request is refused: sixteen that wait for a hash would exceed the default limits. */
+/** No request is refused: requests that wait for a hash would exceed the default limits. */
 const SERVICE = { PASSWORD_STORAGE: 'scrypt', MAX_QUEUE_MS: 0, MAX_LOOP_DELAY_MS: 0 }
 const CLIENTS = 8
 

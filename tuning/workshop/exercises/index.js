@@ -11,7 +11,7 @@ import { neighbour } from './neighbour.js'
 import { overload } from './overload.js'
 import { timeout } from './timeout.js'
 
-/** In the order in which each needs the ones before; the prose of each is in the Markdown file of its name. */
+/** Rules in the order of the exercises, each of which builds on the ones before; the prose of each is in the Markdown file of its name. */
 const RULES = { knee, loops, liar, little, timeout, files, batching, overload, hash, neighbour, messenger }
 
 export const EXERCISES = Object.entries(RULES).map(([id, rules], i) => exerciseOf(i + 1, id, rules))

@@ -12,10 +12,10 @@ const LADDER = [0.3, 0.6, 0.9, 1.2, 2]
 const RUNGS = LADDER.map((share) => `${share} x`)
 const PROMISES = ['promise', 'once more']
 
-/** A promise of less than this share of what held keeps half of the machine idle. */
+/** A promise below this share of the rate that held leaves half of the machine idle. */
 const TIMID = 0.5
 
-/** How far a guess may lie outside the interval, which was measured once. */
+/** Share by which a guess may lie outside the interval, which was measured only once. */
 const NEAR = 0.2
 
 /** @type {Rules} */

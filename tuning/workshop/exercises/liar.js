@@ -8,7 +8,7 @@ import { closed, FAR, goodput, limitText, offered, ofPeak } from '../kit.js'
 const SERVICE = { INSERT_MODE: 'batched' }
 const NEEDED = 100
 
-/** vegeta with its own defaults, at a share of the peak that leaves the service room. */
+/** vegeta with its own defaults, at a share of the peak that leaves the service headroom. */
 const VEGETA = {
   service: SERVICE,
   share: 0.7,
@@ -16,7 +16,7 @@ const VEGETA = {
   truth: { ...SERVICE, GENERATOR: 'vegeta' },
 }
 
-/** Without vegeta: our generator with two connections, which are too few by arithmetic, and a service with room. */
+/** Stand-in without vegeta: our generator with two connections, which are too few by arithmetic, and a service with headroom. */
 const ROOMY = { ...FAR, POOL_MAX: 20 }
 const STAND_IN = {
   service: ROOMY,
@@ -25,7 +25,7 @@ const STAND_IN = {
   truth: ROOMY,
 }
 
-/** A rate is kept from this share of it on, or from this multiple of the goodput before. */
+/** A rate counts as kept from this share of it, or from this multiple of the earlier goodput. */
 const KEPT = 0.8
 const BETTER = 1.5
 const LEAST_SUCCESS = 0.99
@@ -71,7 +71,7 @@ export const liar = {
   outcome: (found) => {
     const { traffic, load } = found.trials.again
     const before_rps = goodput(found, 'as told')
-    // The stand-in holds requests back instead of losing them, with any number of connections that is too small.
+    // The stand-in holds requests back instead of losing them, for any number of connections that is too small.
     const isBetter = found.facts.vegeta && traffic.goodput_rps >= BETTER * before_rps
     return {
       solved: traffic.success_ratio >= LEAST_SUCCESS && (keptOf(found, 'again') >= KEPT || isBetter),

@@ -3,7 +3,7 @@ import { closed, FAR, guessedLimit, guessedNumber, limitText, moreThanPeak, offe
 
 /** @import { Found, Rules } from '../exercise.js' */
 
-/** A pool larger than this multiple of the need is no answer to how many are needed. */
+/** A pool larger than this multiple of the need does not answer how many connections are needed. */
 const LAVISH = 4
 
 const LOAD = { connections: 1000 }

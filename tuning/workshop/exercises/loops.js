@@ -11,11 +11,11 @@ const FEW = 8
 /** The load is meant to queue, so it counts although it misses the SLO. */
 const LOAD = { connections: 2000, duration_s: 4, countsAlways: true }
 
-/** Ratios of the two p99: up to the first the loops agree, from the second on there is a queue. */
+/** Ratios of the two p99s: up to the first, the loops agree; from the second, there is a queue. */
 const SAME = 1.25
 const QUEUE = 2
 
-/** The closed loop shows the same queue if its p99 is within a factor of this. */
+/** The closed loop shows the same queue if its p99 is within this factor. */
 const WITHIN = 2
 
 /** @type {Rules} */

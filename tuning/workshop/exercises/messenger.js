@@ -15,11 +15,11 @@ const RECOUNTED_ROWS = 50_000
 const SERVICE = { ...PATIENT, INSERT_MODE: 'single', POOL_MAX: 4, RECOUNTED_ROWS }
 const CLIENTS = 32
 
-/** By which the pool is enlarged. */
+/** Factor by which the pool is enlarged. */
 const FACTOR = 4
-/** Of the time, for which each suspect is stopped. */
+/** Share of the time for which each suspect is stopped. */
 const SHARE = 0.2
-/** The fewest pairs for which an interval is known. */
+/** Minimum number of pairs for an interval. */
 const PAIRS = 6
 /** Processes are slowed, not cores: the service may have no core of its own. @type {Suspect[]} */
 const SUSPECTS = [
@@ -30,7 +30,7 @@ const SUSPECTS = [
 
 const GAIN = 1.4
 
-/** What each answer changes. @type {Record<string, { cell?: Measurement['cell'], clients?: number }>} */
+/** Changes that each answer makes. @type {Record<string, { cell?: Measurement['cell'], clients?: number }>} */
 const KNOBS = {
   prepared: { cell: { INSERT_MODE: 'prepared' } },
   clients: { clients: 2 * CLIENTS },
@@ -58,7 +58,7 @@ export const messenger = {
     const rounds = Array.from({ length: PAIRS }, (_, round) => slicesOf(SUSPECTS, SHARE, 0, round)).flat()
     return [
       closed(`pool x ${FACTOR}`, { ...SERVICE, POOL_MAX: FACTOR * SERVICE.POOL_MAX }, CLIENTS),
-      // Opens the connections of which the doses stop the other end.
+      // Opens the connections whose other end the doses stop.
       closed('once more', SERVICE, CLIENTS),
       closed('doses', SERVICE, CLIENTS, { slices: rounds, duration_s: LEAD_S + rounds.length }),
     ]
@@ -83,7 +83,7 @@ export const messenger = {
   },
 }
 
-/** Of the throughput, with respect to Postgres' speed. @param {Found} found */
+/** Elasticity of the throughput with respect to Postgres's speed. @param {Found} found */
 function elasticityOf({ trials }) {
   return elasticitiesOf([trials.doses]).find(({ resource }) => resource === 'postgres-cpu')?.elasticity ?? 1
 }

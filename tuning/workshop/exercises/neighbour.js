@@ -7,13 +7,13 @@ import { closed, guessedLeft, times } from '../kit.js'
 const SERVICE = { INSERT_MODE: 'batched' }
 const CLIENTS = 64
 
-/** From this share of the rate without a neighbour on, the neighbour no longer matters. */
+/** From this share of the rate without a neighbour, the neighbour no longer matters. */
 const BACK = 0.8
 
-/** A smaller gain over the rate beside the neighbour may be chance. */
+/** A smaller gain over the rate with the neighbour may be chance. */
 const GAIN = 1.2
 
-/** The gain that is enough where the generator and Postgres share the cores as well, so that less comes back. */
+/** The gain that is enough if the generator and Postgres share the cores as well, so that less comes back. */
 const SHARED_GAIN = 1.15
 
 /** The knob of each answer. @type {Record<string, Measurement['cell']>} */

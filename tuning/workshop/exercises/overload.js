@@ -10,7 +10,7 @@ const TIMES = 2
 /** Half of the requests must be refused; the other half is the subject. */
 const LOAD = { connections: 2500, duration_s: 4, countsAlways: true }
 
-/** The p99 that admitted requests may have, and the share of the peak that must be left. */
+/** Maximum p99 of the admitted requests, and minimum share of the peak that must be left. */
 const MOST_MS = 500
 const LEAST_SHARE = 0.75
 

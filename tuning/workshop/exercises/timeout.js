@@ -8,7 +8,7 @@ const IMPATIENT = { ...FAR, ...PATIENT, POOL_CONNECT_TIMEOUT_MS: 500 }
 const LONG = { ...IMPATIENT, POOL_CONNECT_TIMEOUT_MS: 30_000 }
 const LOAD = { connections: 2500, duration_s: 4 }
 
-/** Neither timeout meets the SLO; what each does is the subject. */
+/** Neither timeout meets the SLO; the effect of each is the subject. */
 const BROKEN = { ...LOAD, countsAlways: true }
 
 /** Goodputs within this factor count as the same. */

@@ -12,9 +12,9 @@ export function workersOf(hosts, connections) {
   return hosts.map((host) => dealt.filter((one) => one === host).length)
 }
 
-/** @typedef {{ ended: Promise<never>, stop: () => Promise<void> }} Running ended: rejects at its end, for whatever reason */
+/** @typedef {{ ended: Promise<never>, stop: () => Promise<void> }} Running ended: rejects when the process exits, for whatever reason */
 
-/** Starts a process of locust on this machine. @param {string[]} args @param {string} cwd @param {'pipe' | 'ignore'} [stdout] */
+/** Starts a locust process on this machine. @param {string[]} args @param {string} cwd @param {'pipe' | 'ignore'} [stdout] */
 export function startHere(args, cwd, stdout = 'ignore') {
   const child = spawnLeashed(['locust', ...args], { cwd, stdio: ['pipe', stdout, 'pipe'] })
   const words = collect(child.stderr)
@@ -31,8 +31,8 @@ export function startHere(args, cwd, stdout = 'ignore') {
 }
 
 /**
- * Starts workers on another host, with the files that they read. They reach the master through the ssh connection, so that it
- * listens on loopback only and no port has to be open.
+ * Starts workers on another host, with the files that they read. They reach the master through the ssh connection, so it
+ * listens on loopback only and needs no open port.
  * @param {LoadHost} place
  * @param {{ config: string | null, workers: number, masterPort: number, args: string[], files: Record<string, string>,
  *   signal: AbortSignal }} options config: for `ssh -F`; files: text by name

@@ -15,8 +15,8 @@ import { quoted, startRemote } from '../../../system/ssh/remote.js'
  */
 
 /**
- * Splits a load among hosts or addresses: part i mod n sends request i, so that together they send what one vegeta would have
- * sent, at the same times.
+ * Splits a load among hosts or addresses: part i mod n sends request i, so that together they send what one vegeta would
+ * send, at the same times.
  * @param {Load} load
  * @typedef {ReturnType<typeof partsOf>[number]} Part address: local address of its connections; host: null for this machine
  */
@@ -32,7 +32,7 @@ export function shareOf({ index, of }, total) {
 }
 
 /**
- * Prepares the attack of a part as far as possible before it begins.
+ * Prepares the attack of a part as far as possible before it starts.
  * @param {string} program on this machine @param {Load} load @param {Part} part @param {Iterable<string>} lines targets
  * @param {{ folder: string, duration_s: number, signal: AbortSignal }} options
  * @typedef {{ command: string[], config: string | null, lines: Iterable<string>, output: string, signal: AbortSignal }} Order
@@ -44,10 +44,10 @@ export async function prepareAttack(program, load, part, lines, { folder, durati
   const { rate_rps, unbounded = false, fresh_connections = false, timeout_s, ssh_config = null } = load
   const bounds = unbounded ? [] : ['-workers', '-max-workers', '-connections', '-max-connections']
   const args = [
-    // The name tells the parts' results apart.
+    // The name distinguishes the parts' results.
     ...['attack', `-name=${part.index}`, '-format=json', '-lazy', '-max-body=0', '-redirects=-1', '-http2=false'],
     ...bounds.map((flag) => `${flag}=${shareOf(part, load.connections)}`),
-    // The attack ends with its targets: an end by time would drop the last requests whenever vegeta wakes a little late.
+    // The attack stops when its targets run out: stopping by time would drop the last requests whenever vegeta wakes a little late.
     ...[`-rate=${rate_rps}/${part.of}s`, `-duration=${duration_s + timeout_s}s`, `-timeout=${timeout_s}s`],
     ...[`-keepalive=${!fresh_connections}`, ...(part.address === null ? [] : [`-laddr=${part.address}`])],
   ]
@@ -59,14 +59,14 @@ export async function prepareAttack(program, load, part, lines, { folder, durati
 async function localAttack({ command, lines, output, signal }) {
   /** @type {ChildProcess | null} */
   let child = null
-  // The results hold URLs, and vegeta itself would make the file readable for everybody.
+  // The results contain URLs, and vegeta itself would make the file world-readable.
   await fs.writeFile(output, '', { mode: 0o600 })
   return {
     run: async () => {
       const stdio = /** @type {any} */ (['pipe', 'ignore', 'pipe'])
       child = spawnLeashed([...command, `-output=${output}`], { stdio, signal, killSignal: 'SIGKILL' })
       const words = collect(child.stderr)
-      // If the duration ends the attack, vegeta stops reading: targets that it has not read were not sent.
+      // If the duration expires first, vegeta stops reading: targets that it has not read were not sent.
       const fed = pipeline(Readable.from(lines), /** @type {Writable} */ (child.stdin)).catch(() => {})
       const [code] = await once(child, 'exit', { signal })
       await fed
@@ -84,7 +84,7 @@ targets=$(mktemp) && exec 4>"$targets" 5<"$targets" && rm "$targets" || exit 1
 results=$(mktemp) && exec 6>"$results" 7<"$results" && rm "$results" || exit 1
 `
 
-/** `times` prints the CPU time of vegeta, the subshell's only child of weight. @param {string} command */
+/** `times` prints the CPU time of vegeta, the subshell's only significant child. @param {string} command */
 const wordsFor = (command) => `
 ready) say ready ;;
 attack) (
@@ -98,7 +98,7 @@ results) ( cat <&7; say results $? $(wc -c </dev/fd/7) ) & ;;
 done) exit 0 ;;
 `
 
-/** Attacks from another host, which has all its targets before it begins. @param {string} host @param {Order} order */
+/** Attacks from another host, which receives all its targets before it starts. @param {string} host @param {Order} order */
 async function remoteAttack(host, { command, config, lines, output, signal }) {
   const file = await fs.open(output, 'w', 0o600)
   const scripts = { setup: SETUP, words: wordsFor(command.map(quoted).join(' ')) }
@@ -120,9 +120,9 @@ async function remoteAttack(host, { command, config, lines, output, signal }) {
       const words = remote.words()
       if (code !== '0') throw new RemoteError(`${host}: vegeta attack ended with code ${code}: ${words.slice(-300)}`)
       return {
-        /** Time at which the host was told to begin, by its own clock; null for this machine. */
+        /** Time of the start command by the host's own clock; null for this machine. */
         told_ns: /^\d+$/.test(told_ns) ? BigInt(told_ns) : null,
-        /** Round trip of that order, by our clock. */
+        /** Round trip of the start command, by our clock. */
         word_ms: /** @type {number | null} */ (word_ms),
         cpu_s: childrenCpu_s(words),
       }
@@ -133,7 +133,7 @@ async function remoteAttack(host, { command, config, lines, output, signal }) {
       const [failed, bytes] = await remote.ask('results')
       remote.tell('done')
       if ((await remote.gone) !== 0) await remote.lost
-      // Neither ssh reports that it could not write, nor vegeta that one of several files is truncated.
+      // ssh does not report a failed write, nor does vegeta report that one of several files is truncated.
       const { size } = await fs.stat(output)
       if (failed === '0' && size === Number(bytes)) return output
       const place = path.dirname(output)

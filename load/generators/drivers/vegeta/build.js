@@ -17,7 +17,7 @@ const { status, error } = spawnSync('go', flags, { cwd: folder, stdio: 'inherit'
 if (error) process.stderr.write('expected Go 1.22 or newer on PATH to build vegeta, found none\n')
 process.exitCode = status ?? 1
 if (status === 0) {
-  // The lab runs it only if nobody else may write to it, whatever the umask.
+  // Whatever the umask: the lab runs it only if nobody else may write to it.
   for (const name of ['bin', 'bin/vegeta']) chmodSync(path.join(folder, name), 0o755)
   process.stderr.write(`built ${folder}bin/vegeta\n`)
 }

@@ -9,7 +9,7 @@ export const VERSION = 'v12.13.0'
 
 const BUILT = fileURLToPath(new URL('bin/vegeta', import.meta.url))
 
-/** Path of the vegeta that was built here, else of the one on PATH. @throws {UsageError} if none is fit to run */
+/** Returns the path of the vegeta built here, or else of the one on PATH. @throws {UsageError} if none is fit to run */
 export function binary(built = BUILT) {
   const isBuilt = existsSync(built)
   const problem = isBuilt && foreignProgram(built)

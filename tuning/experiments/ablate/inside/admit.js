@@ -16,8 +16,8 @@ export function admit(token) {
 
 /**
  * Decides whether stages may be removed. A valid token is used up.
- * @param {{ socket: string, token: string | null, host?: string | null, env: NodeJS.ProcessEnv }} asked host: allowed beside loopback
- * @returns {string | null} what was expected; null: stages may be removed
+ * @param {{ socket: string, token: string | null, host?: string | null, env: NodeJS.ProcessEnv }} asked host: allowed besides loopback
+ * @returns {string | null} what was expected, or null if stages may be removed
  */
 export function refusal({ socket, token, host = null, env }) {
   if (env.NODE_ENV === 'production') return 'NODE_ENV other than production, since stages would be missing'

@@ -6,7 +6,7 @@ import { original } from './redirect.js'
 const app = await original('app.js')
 const users = await original('users.js')
 
-/** Hooks the begin of a request, and its log line. @param {any} parts */
+/** Hooks the beginning of a request, and its log line. @param {any} parts */
 export function createApp(parts) {
   const { log } = parts
   const debug = hooked('log', log.debug.bind(log), () => {})
@@ -17,12 +17,12 @@ export function createApp(parts) {
   async function handle(req, res) {
     requestBegan(res)
     await own.handle(req, res)
-    // A client that went away gets no response: without this, its request would stay in flight for good.
+    // A client that went away gets no response: without this call, its request would count as in flight forever.
     requestEnded(res)
   }
 }
 
-/** Hooks validation, with which creating a user begins. @param {any} parts */
+/** Hooks validation, the first step of creating a user. @param {any} parts */
 export function createUsers(parts) {
   const { insert, storePassword } = parts
   const own = users.createUsers(parts)

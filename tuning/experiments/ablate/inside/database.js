@@ -6,7 +6,7 @@ const Client = /** @type {any} */ (pg.Client)
 const { connect } = Pool.prototype
 const { query } = Client.prototype
 
-/** @type {WeakMap<object, any[]>} idle connections that bypass each pool */
+/** @type {WeakMap<object, any[]>} idle connections that bypass a pool, by pool */
 const idle = new WeakMap()
 const COMMIT = Symbol('commit')
 
@@ -21,7 +21,7 @@ Pool.prototype.connect = hooked('pool', connect, bypass)
 Client.prototype.query = function (/** @type {any} */ statement, /** @type {any[]} */ ...rest) {
   // Only the insert has values; the health check has none.
   if (!statement?.values) return query.call(this, statement, ...rest)
-  // Asked before the statement may be dropped, so that a commit without one counts, too.
+  // Checked before the statement may be dropped, so that the hook also counts a commit without a statement.
   const waits = !isAway('commit')
   if (isAway('database')) return Promise.resolve({ rows: [answerTo(statement)] })
   if (waits !== (this[COMMIT] ?? true)) setCommit(this, waits)
@@ -66,7 +66,7 @@ onChange((without) => {
   return Promise.all(others.map((client) => setCommit(client, waits)))
 })
 
-/** What Postgres would answer: an id, or the ids of a batched statement. @param {{ values: any[] }} statement */
+/** The answer that Postgres would give: an id, or the ids of a batched statement. @param {{ values: any[] }} statement */
 function answerTo({ values: [first] }) {
   if (!Buffer.isBuffer(first)) return { id: 1 }
   return { ids: Array(first.readInt32BE(COUNT_AT_BYTE)).fill('1').join(',') }

@@ -5,7 +5,7 @@ import { original } from './redirect.js'
 
 const http = await original('http.js')
 
-/** As long as the users that the lab sends, and recognisably the lab's own (load/generators/mix.js). */
+/** A user as long as those that the lab sends, and recognisably the lab's own (load/generators/mix.js). */
 const USER = Object.freeze({ email: 'user-lab-10-10000@redline.test', password: 'secret-10000' })
 
 export const { ClientGone, problem, rawProblem } = http

@@ -3,10 +3,10 @@ import { cpu_us, takeTurns } from './turns.js'
 /** @import { Turn, Turns } from './turns.js' */
 
 /**
- * What the lab orders inside the process of the API: which stages to remove (by turns, which ones changes all the time), and how much
- * CPU time to burn in a stage.
+ * The lab's orders to the process of the API: which stages to remove (in a trial by turns, they keep changing), and how much CPU
+ * time to burn in a stage.
  * @typedef {{ without: string[], slow_us: Record<string, number>, turns?: Turns }} Orders
- * @typedef {Record<string, { skipped: number, passed: number }>} Calls of each stage's hook, since the orders came
+ * @typedef {Record<string, { skipped: number, passed: number }>} Calls of each stage's hook since the orders arrived
  * @typedef {Orders & { calls: Calls, rounds: Turn[][] }} InForce
  */
 
@@ -26,7 +26,7 @@ export function obey(wanted) {
   turns = wanted.turns ? takeTurns(wanted.turns, change) : null
 }
 
-/** Registers what needs time to follow a change of turn. @param {typeof follow} listener */
+/** Registers a listener that needs time to follow a change of turn. @param {typeof follow} listener */
 export function onChange(listener) {
   follow = listener
 }
@@ -37,12 +37,12 @@ function change(without) {
   return follow(without)
 }
 
-/** The orders, and what they did: the orders alone would only repeat our own words. @returns {InForce} */
+/** The orders and their effect: the orders alone would only echo what the lab sent. @returns {InForce} */
 export function inForce() {
   return { ...orders, calls, rounds: turns?.rounds ?? [] }
 }
 
-/** @param {any} res the response, by which requestEnded knows the request */
+/** @param {any} res the response, by which requestEnded identifies the request */
 export function requestBegan(res) {
   res[END] = turns?.began()
 }
@@ -62,7 +62,7 @@ export function isAway(stage) {
 }
 
 /**
- * A function of the API that does something else while its stage is removed.
+ * Wraps a function of the API: while its stage is removed, `instead` runs in its place.
  * @param {string} stage @param {(...args: any[]) => any} original @param {(...args: any[]) => any} instead
  */
 export function hooked(stage, original, instead) {

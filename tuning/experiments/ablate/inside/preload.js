@@ -5,8 +5,8 @@ import { inForce, obey } from './orders.js'
 import './database.js'
 
 /**
- * Preload of the API that can remove stages of a request while it runs. No setting of the API does that: the API must be started
- * with this file, a socket for orders and a one-off token (`preload.js?socket=/…&token=…`), both in a folder made for this process.
+ * Preload that removes stages of a request while the API runs. No setting of the API can do that: the API must be started with
+ * this file, a socket for orders and a one-off token (`preload.js?socket=/…&token=…`), both in a folder made for this process.
  */
 const { socket = '', token = null, host } = Object.fromEntries(new URL(import.meta.url).searchParams)
 const expected = refusal({ socket, token, host, env: process.env })
@@ -17,7 +17,7 @@ if (expected) {
 
 module.register(new URL('redirect.js', import.meta.url))
 
-// Takes orders as a line of JSON, null for no new ones, and answers with what is in force.
+// Accepts orders as one line of JSON (null: no new orders), and answers with the orders in force.
 const server = net.createServer((connection) => {
   connection.setEncoding('utf8').on('error', () => {})
   let line = ''

@@ -1,8 +1,8 @@
 import { orderOf } from '../stages.js'
 
 /**
- * Switches through all variants within one load, in turns of some tens of milliseconds, so that whatever slows the machine for
- * longer slows all of them alike. After each change, a turn waits for the requests that began before it.
+ * Cycles through all variants within one load, in turns of some tens of milliseconds, so that anything that slows the machine for
+ * longer slows all variants alike. After each change, a turn waits for the requests that began before it.
  * @param {Turns} turns
  * @param {(without: string[]) => Promise<unknown>} change removes stages; resolves when the change is in force
  * @typedef {{ variants: string[][], requests: number, seed: number }} Turns variants of a round, by the stages they lack; requests of
@@ -27,10 +27,10 @@ export function takeTurns({ variants, requests, seed }, change) {
 
   next()
   return {
-    /** The complete ones. */
+    /** Completed rounds. */
     rounds,
 
-    /** Counts a request. @returns what to call, once, when it ends */
+    /** Counts a request. @returns a function to call once, when the request ends */
     began() {
       const own = turn
       integrate()
@@ -45,7 +45,7 @@ export function takeTurns({ variants, requests, seed }, change) {
     },
   }
 
-  /** To be called before the number of requests in flight changes. */
+  /** Must be called before the number of requests in flight changes. */
   function integrate() {
     const now_us = performance.now() * 1000
     area_us += (begun - ended) * (now_us - last_us)

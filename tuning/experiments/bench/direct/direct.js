@@ -15,8 +15,8 @@ import { pgbench, pgbenchVersion } from './pgbench.js'
  */
 
 /**
- * One row for each connection of the closed loop, which is the most that can meet in a statement of the API; and enough rows for
- * commits and round trips to cost next to nothing.
+ * One row per connection of the closed loop, which is the most that can share a statement of the API; and enough rows to make the
+ * cost of commits and round trips negligible.
  */
 export const ROWS_PER_COMMIT = { copy: SATURATION_CONNECTIONS, 'copy-bulk': 10_000 }
 
@@ -29,7 +29,7 @@ export const DRIVERS = {
 /**
  * Opens the database as a target. The generator that loads it takes the place of the service on its core.
  * @param {string} driver @param {Place} place @returns {Promise<Target>}
- * @throws {NotApplied} where pgbench does not run
+ * @throws {NotApplied} if pgbench does not run
  */
 export async function openDirect(driver, { databaseUrl, cores }) {
   return {
@@ -85,7 +85,7 @@ export function textOf(userAt, first, rows) {
   return text
 }
 
-/** @param {pg.Client} client @param {string} text @returns {Promise<number>} rows that Postgres says it has stored */
+/** @param {pg.Client} client @param {string} text @returns {Promise<number>} number of rows that Postgres reports as stored */
 async function copy(client, text) {
   const query = new pg.Query('COPY users (email, password) FROM STDIN')
   // pg leaves it to the query to send the data.

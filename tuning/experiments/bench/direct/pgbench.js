@@ -22,7 +22,7 @@ export const pgbench = {
   async open(load) {
     let connecting_cpu_s = 0
     return {
-      // Each run opens its own connections, and proving the password on them takes as much CPU time as thousands of rows.
+      // Each run opens its own connections, and authenticating on them takes as much CPU time as thousands of rows.
       async ready({ signal }) {
         const before_s = endedChildrenCpu_s()
         await connectOnly(load, signal)
@@ -41,7 +41,7 @@ export const pgbench = {
 /**
  * The version of a pgbench that can connect.
  * @param {string} url of the database
- * @throws {NotApplied} where it is not installed, or cannot connect: libpq looks for its certificates elsewhere than pg does
+ * @throws {NotApplied} if it is not installed, or cannot connect: libpq looks for certificates in other places than pg does
  */
 export async function pgbenchVersion(url) {
   const program = findPgbench()
@@ -61,7 +61,7 @@ function connectOnly(load, signal) {
  * @typedef {Pick<Load, 'url' | 'connections'>} Address
  * @param {Address} load @param {string} length @param {string} script @param {AbortSignal} signal
  * @returns {Promise<string>} its output
- * @throws {Error} with its message, where it fails
+ * @throws {Error} with pgbench's message, if it fails
  */
 async function runPgbench({ url, connections }, length, script, signal) {
   const { words, env } = addressOf(url)
@@ -73,14 +73,14 @@ async function runPgbench({ url, connections }, length, script, signal) {
     killSignal: 'SIGKILL',
   })
   const [said, complaints] = [collect(child.stdout), collect(child.stderr)]
-  // Where pgbench ends at once, its message says more than the broken pipe.
+  // If pgbench exits at once, its message says more than the broken pipe.
   child.stdin?.on('error', () => {}).end(script)
   const [code] = await once(child, 'close', { signal })
   if (code !== 0) throw new Error(`pgbench ended with code ${code}: ${complaints().trim().replace(/\s+/g, ' ')}`)
   return said()
 }
 
-/** The same users as in a trial over HTTP. Each connection numbers its own. @param {Pick<Load, 'mix' | 'trial' | 'connections'>} load */
+/** Script for the users of a trial over HTTP, numbered per connection. @param {Pick<Load, 'mix' | 'trial' | 'connections'>} load */
 export function scriptOf({ mix, trial, connections }) {
   const { email, password } = usersOf(mix, trial)("' || :i || '")
   return `\\set n :n + 1
@@ -90,9 +90,9 @@ INSERT INTO users (email, password) VALUES ('${email}', '${password}');
 }
 
 /**
- * Reads from pgbench's output the transactions, and their rate without the time that it took to connect.
+ * Reads the number of transactions from pgbench's output, and their rate without the time that it took to connect.
  * @param {string} text @returns {Traffic}
- * @throws {Error} where the two figures are missing, or nothing was stored
+ * @throws {Error} if either figure is missing, or nothing was stored
  */
 export function parsePgbench(text) {
   const number = (/** @type {RegExp} */ pattern) => Number(pattern.exec(text)?.[1])
@@ -104,19 +104,19 @@ export function parsePgbench(text) {
   return trafficOf({ ...counts, run_s: stored / rate_rps, untimed: true })
 }
 
-/** Splits a URL into what libpq takes on its command line, which everybody can read, and the password. @param {string} url */
+/** Splits a URL into the password and the rest, which libpq takes on its command line, readable by everybody. @param {string} url */
 export function addressOf(url) {
   const address = new URL(url)
   const password = decodeURIComponent(address.password)
   address.password = ''
-  // For libpq a plus is a plus, and not a space.
+  // libpq takes a plus literally, not as a space.
   address.search = address.search.replaceAll('+', '%20')
   return { words: address.href, env: password ? { PGPASSWORD: password } : {} }
 }
 
 /**
- * Finds pgbench on PATH, else the newest of Debian's versions, whose folders are on no PATH.
- * @param {string} [searched] folders, as PATH has them @param {string} [versions] folder with a folder for each version
+ * Finds pgbench on PATH, or else the newest of Debian's versions, whose folders are not on PATH.
+ * @param {string} [searched] folders, in the format of PATH @param {string} [versions] folder that contains one folder per version
  */
 export function findPgbench(searched = process.env.PATH ?? '', versions = '/usr/lib/postgresql') {
   const newestFirst = existsSync(versions) ? readdirSync(versions).sort((a, b) => Number(b) - Number(a)) : []

@@ -1,6 +1,6 @@
 import http from 'node:http'
 
-/** The second floor: collects, decodes and parses the body, and does nothing else. */
+/** The other floor: collects, decodes and parses the body, and does nothing else. */
 const BODY = '{"message":"User created"}'
 const HEADERS = ['Content-Type', 'application/json', 'Content-Length', String(BODY.length)]
 

@@ -1,6 +1,6 @@
 import http from 'node:http'
 
-/** The floor: reads the body to its end, ignores it, and sends the API's response. */
+/** The floor: reads the body to its end, ignores it, and sends the body of the API's response. */
 const BODY = '{"message":"User created"}'
 const HEADERS = ['Content-Type', 'application/json', 'Content-Length', String(BODY.length)]
 

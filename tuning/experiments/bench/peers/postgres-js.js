@@ -1,7 +1,7 @@
 import http from 'node:http'
 import postgres from 'postgres'
 
-/** Raw node:http on the other driver. postgres.js prepares statements by itself, and pipelines them on a busy connection. */
+/** Raw node:http with another Postgres client: postgres.js prepares statements by itself, and pipelines them on a busy connection. */
 const { DATABASE_URL = '', POOL_MAX, POOL_IDLE_TIMEOUT_MS } = process.env
 const sql = postgres(DATABASE_URL, { max: Number(POOL_MAX), idle_timeout: Number(POOL_IDLE_TIMEOUT_MS) / 1000 })
 const BODY = '{"message":"User created"}'

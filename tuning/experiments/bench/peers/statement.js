@@ -1,6 +1,6 @@
 import pg from 'pg'
 
-/** What the peers on pg share: a pool, and a statement that is named so that Postgres parses and plans it once per connection. */
+/** Pool and statement of the peers on pg. The statement is named, so Postgres parses it once per connection and can reuse its plan. */
 const { DATABASE_URL: connectionString, POOL_MAX, POOL_IDLE_TIMEOUT_MS } = process.env
 const pool = new pg.Pool({ connectionString, max: Number(POOL_MAX), idleTimeoutMillis: Number(POOL_IDLE_TIMEOUT_MS) })
 const INSERT = { name: 'insert_user', text: 'INSERT INTO users (email, password) VALUES ($1, $2) RETURNING id' }

@@ -18,29 +18,29 @@ import { conclusionsOf, idleText, sumOf, switchesOf } from './conclusions.js'
 /** The figures as they were published; our own transcription. @type {{ capacity_rps: number, rows: Published[] }} */
 const PUBLISHED = JSON.parse(readFileSync(new URL('../../../published/article.json', import.meta.url), 'utf8'))
 
-/** As in the article, and with a fixed set of connections. */
+/** The article's generator, and one with a fixed set of connections. */
 const GENERATORS = /** @type {const} */ (['vegeta-unbounded', 'paced'])
 
 const CLOSED = { driver: 'autocannon', loop: /** @type {const} */ ('closed'), rate_rps: null, connections: 128 }
 const PEAK_LOAD = { ...CLOSED, warmup_s: COLD_WARMUP_S, duration_s: 5 }
 
-/** Of the bounded generator: more than a limit of 700 open files has room for, and fewer than one of 1024, less the files that are no sockets. */
+/** Connections of the bounded generator: too many for a limit of 700 open files, but few enough for 1024, less those that are not sockets. */
 const CONNECTIONS = 850
 const OPEN = { driver: 'paced', loop: /** @type {const} */ ('open'), connections: CONNECTIONS, warmup_s: 1 }
 
-/** Of the article: its shorter timeout for a database connection; the duration of a trial, which was vegeta's timeout for a request, too. */
+/** The article's shorter timeout for a database connection, and the duration of its trials, which was also vegeta's request timeout. */
 const SHORT_MS = 2000
 const PUBLISHED_S = 30
 
-/** "More files are worse because of context switching": closed loops with so many open sockets, all in use. */
+/** "More files are worse because of context switching": closed loops with these numbers of open sockets, all in use. */
 const SOCKETS = [500, 1900]
 const SOCKETS_ROW = 4
 
-/** What a trial takes besides its load: the start, and late answers; more where a generator collapses. */
+/** Time of a trial besides its load: the start, and late answers; more if a generator collapses. */
 const OVERHEAD_S = 8
 
 /**
- * The figures of a row: the head of each, how it is written, and a trial's value.
+ * The figures of a row: the heading of each, its formatter, and a trial's value.
  * @satisfies {Record<string, [string, (value: any) => string, (record: TrialRecord) => number | null | undefined]>}
  */
 export const FIGURES = {
@@ -75,7 +75,7 @@ export function designArticle(plan, records, notApplied) {
   return nextTrial(matrixOf(plan, peakOf(records)), records, notApplied)
 }
 
-/** Seconds. @param {ArticlePlan} plan */
+/** Estimated seconds of the whole run. @param {ArticlePlan} plan */
 export function articleDuration(plan) {
   return durationOf(matrixOf(plan, null))
 }
@@ -111,9 +111,9 @@ function timeoutOf(duration_s) {
 }
 
 /**
- * What the article's timeouts for a database connection are multiplied by: half of what a request waits if all connections of the bounded
- * generator wait. With its own 2 s, none could expire here: so many requests would have to wait that no limit of open files in the
- * article has room.
+ * Factor for the article's timeouts for a database connection, which makes the shorter one half of a request's wait if all connections of
+ * the bounded generator wait. The original 2 s could not expire here: more requests would have to wait than any limit of open files in
+ * the article has room for.
  * @param {number | null} peak_rps
  */
 export function scaleOf(peak_rps) {
@@ -121,7 +121,7 @@ export function scaleOf(peak_rps) {
   return Math.min(1, wait_ms / 2 / SHORT_MS)
 }
 
-/** By which a run's timeouts for a database connection were multiplied; those of older runs were not. @param {TrialRecord[]} records */
+/** Factor of a run's timeouts for a database connection; 1 in older runs. @param {TrialRecord[]} records */
 function scaleIn(records) {
   const scales = trialsAt(records, {}, () => true).flatMap(({ at, cell }) => {
     return at.row === undefined ? [] : cell.POOL_CONNECT_TIMEOUT_MS / PUBLISHED.rows[at.row].connect_timeout_ms
@@ -141,7 +141,7 @@ export function offeredHere(row, peak_rps) {
   return Math.round((PUBLISHED.rows[row].offered_rps / PUBLISHED.capacity_rps) * (peak_rps ?? Number.NaN))
 }
 
-/** What the article's generator did to itself is what the article is about. @param {TrialRecord} record */
+/** A collapse of the article's own generator counts: the article is about it. @param {TrialRecord} record */
 function counts(record) {
   return isValid(record) || (record.load.unbounded === true && record.outcome.blame === 'generator')
 }

@@ -12,14 +12,14 @@ import { openCell } from '../../../knobs/open-cell.js'
 const OPEN_CONNECTIONS = 'redline_pool_total'
 const SCRAPE_TIMEOUT_MS = 2000
 
-/** So few logins at a time are done within any timeout that the article's are scaled to. */
+/** Logins at a time: so few finish within any timeout that the article's timeouts are scaled to. */
 const LOGINS = 2
 const MOST_BURSTS = 200
 const PAUSE_MS = 10
 
 /**
- * The API with a row's settings, its pool full. POOL_CONNECT_TIMEOUT_MS covers the login of a new connection, too; scaled, it is so short
- * that under load all logins would time out, and the pool would stay empty. In the article, it was long enough for a login.
+ * Opens the API with a row's settings and fills its pool. POOL_CONNECT_TIMEOUT_MS also covers the login of a new connection; scaled, it is
+ * so short that under load all logins would time out, and the pool would stay empty. In the article, it was long enough for a login.
  * @param {Cell} cell @param {Place} place @throws {NotApplied} also when the pool does not fill
  */
 export async function openRow(cell, place) {
@@ -44,7 +44,7 @@ async function fillPool({ url, metricsUrl }, pool_max) {
     const metrics = await readMetrics(String(metricsUrl), [OPEN_CONNECTIONS], SCRAPE_TIMEOUT_MS)
     const grown = metrics.sum(OPEN_CONNECTIONS) ?? 0
     if (grown >= pool_max) return
-    // The first requests of a burst can be over before its last arrive, and free their connections for these.
+    // The first requests of a burst can be over before the last ones arrive, which then reuse their connections.
     requests = (grown > open ? grown : requests) + LOGINS
     open = grown
   }
