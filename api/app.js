@@ -31,6 +31,8 @@ export function createApp({ users, gate, log, bodyLimitBytes }) {
   /** @param {IncomingMessage} req @param {ServerResponse} res @param {Handler} [handler] */
   async function handle(req, res, handler = route) {
     const line = lineOf(req.socket)
+    // Node closes the connection after that answer, so what is stored for this request could not be acknowledged.
+    if (line.isEnding) return void req.resume()
     enter(line, req)
     stats.inFlight++
     if (req.headers['transfer-encoding'] !== undefined) {
@@ -50,7 +52,10 @@ export function createApp({ users, gate, log, bodyLimitBytes }) {
     // The unread rest of a body must not accumulate while earlier answers are pending.
     if (!req.complete) req.resume()
     if (answer) {
-      if (draining && line.newest === req) answer.headers.push(...LAST_ON_CONNECTION)
+      if (draining && line.newest === req) {
+        answer.headers.push(...LAST_ON_CONNECTION)
+        line.isEnding = true
+      }
       send(res, answer)
       count(stats.answers, answer.status)
     } else {
@@ -64,9 +69,9 @@ export function createApp({ users, gate, log, bodyLimitBytes }) {
   return {
     handle,
     stats,
-    /** For the server's `checkExpectation`: an Expect header other than 100-continue. @type {typeof handle} */
+    /** Handles the server's `checkExpectation`: rejects an Expect header other than 100-continue. @type {typeof handle} */
     refuseExpectation: (req, res) => handle(req, res, () => Promise.reject(new ApiError('expectation_failed'))),
-    /** For the server's `clientError`. @param {Error & { code?: string }} error @param {Duplex} socket */
+    /** Handles the server's `clientError`. @param {Error & { code?: string }} error @param {Duplex} socket */
     clientError: (error, socket) => refuseBytes(error, socket, countRefused),
     drain() {
       draining = true
@@ -80,7 +85,7 @@ export function createApp({ users, gate, log, bodyLimitBytes }) {
 
 const OVERLOADED = problem(new ApiError('overloaded'))
 
-/** Built from a constant: a refusal must cost next to nothing. The request's body, if any, is discarded unread. */
+/** Copies a constant: a refusal must cost next to nothing. The request's body, if any, is discarded unread. */
 const overloaded = () => ({ ...OVERLOADED, headers: [...OVERLOADED.headers] })
 
 /** @param {Logger} log @param {Counters} problems counts answers by problem code */

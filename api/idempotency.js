@@ -63,7 +63,7 @@ export function keyOf(header) {
 export function createInsertOnce(pool, { idempotencyKeyTtlMs }) {
   let deleteAt_ms = 0
 
-  /** Runs only after a key is added, so that a service without keys never queries. */
+  /** Runs only after a key is added, so that a service without keys never sends the query. */
   async function deleteExpired() {
     if (performance.now() < deleteAt_ms) return
     deleteAt_ms = Number.POSITIVE_INFINITY
@@ -76,17 +76,28 @@ export function createInsertOnce(pool, { idempotencyKeyTtlMs }) {
   return async (key, user, isRepeatOf) => {
     // The key may be deleted between the two statements and is then free again, hence the second attempt.
     for (let attempt = 1; attempt <= 2; attempt++) {
-      const id = await storeOnce(pool, key, user)
-      if (id !== null) {
+      const id = await storeOnce(pool, key, user).catch(violationOf)
+      if (typeof id === 'string') {
         deleteExpired()
         return id
       }
       const earlier = await earlierId(pool, key, isRepeatOf)
       if (earlier !== null) return earlier
+      if (id) throw id
     }
     // Neither stored nor taken: a trigger suppressed the row.
     throw new ApiError('row_refused')
   }
+}
+
+/**
+ * Returns the error if a unique index rejected the user: its own earlier request may have stored it and committed meanwhile, which only
+ * another statement can see. Rethrows all others.
+ * @param {any} error
+ */
+function violationOf(error) {
+  if ((error.cause ?? error).code === UNIQUE_VIOLATION) return error
+  throw error
 }
 
 /** @param {Pool} pool @param {string} key @param {User} user @returns {Promise<string | null>} null: the key is taken */

@@ -10,7 +10,7 @@ const HASH_BYTES = 32
 const derive = promisify(/** @type {typeof scrypt} */ (scrypt))
 
 /**
- * Converts a password to its stored form; `scrypt` to a PHC string with a random salt.
+ * Converts a password to its stored form; `scrypt` yields a PHC string with a random salt.
  * @typedef {(password: string) => string | Promise<string>} StorePassword
  * @type {Record<'plain' | 'scrypt', StorePassword>}
  */
@@ -22,8 +22,13 @@ export const passwordStorage = {
   },
 }
 
-/** Checks a password against its stored form, whichever that is. @param {string} password @param {string} stored */
-export async function isStoredAs(password, stored) {
+/**
+ * Checks a password against its stored form.
+ * @param {string} password @param {string} stored plain or scrypt, since the setting may have changed
+ * @param {boolean} isPlain whether passwords are stored as they are now: one may then look like a hash
+ */
+export async function isStoredAs(password, stored, isPlain) {
+  if (isPlain && stored === password) return true
   if (!stored.startsWith(SCRYPT_PREFIX)) return stored === password
   const parts = stored.slice(SCRYPT_PREFIX.length).split('$')
   const [salt, hash] = parts.map((text) => Buffer.from(text, 'base64'))

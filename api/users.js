@@ -37,7 +37,7 @@ export function createUsers({ pool, insert, insertOnce, storePassword }) {
   }
 
   return {
-    /** Stores a user and resolves to the id of the committed row. @param {unknown} body @throws {ApiError} invalid_user, or as the pool throws */
+    /** Stores a user and resolves to the id of the committed row. @param {unknown} body @throws {ApiError} invalid_user, or a code of the pool */
     create(body) {
       const { email, password } = validUser(body)
       const stored = storePassword(password)
@@ -47,17 +47,18 @@ export function createUsers({ pool, insert, insertOnce, storePassword }) {
     },
 
     /**
-     * Stores a user unless an earlier request with the same key has done so. A repeat is recognized by the stored user
-     * itself: a stored digest of the request would be a fast hash of the password next to its slow one.
+     * Stores a user unless an earlier request with the same key has done so. The stored user itself identifies a
+     * repeat: a stored digest of the request would be a fast hash of the password next to its slow one.
      * @param {unknown} body @param {string} key the request's Idempotency-Key
-     * @throws {ApiError} invalid_user, idempotency_key_reused, idempotency_unsupported, or as the pool throws
+     * @throws {ApiError} invalid_user, idempotency_key_reused, idempotency_unsupported, or a code of the pool
      */
     async createOnce(body, key) {
       const { email, password } = validUser(body)
       const stored = storePassword(password)
-      const user = { email, password: typeof stored === 'string' ? stored : await counted(stored) }
+      const isPlain = typeof stored === 'string'
+      const user = { email, password: isPlain ? stored : await counted(stored) }
       return insertOnce(key, user, async (earlier) => {
-        return earlier.email === email && (await counted(isStoredAs(password, earlier.password)))
+        return earlier.email === email && (await counted(isStoredAs(password, earlier.password, isPlain)))
       })
     },
 

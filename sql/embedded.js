@@ -1,7 +1,7 @@
 import { execFile, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { rmSync } from 'node:fs'
+import { existsSync, rmSync } from 'node:fs'
 import fs from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
@@ -21,6 +21,9 @@ const run = promisify(execFile)
 
 const START_TIMEOUT_MS = 30_000
 const STOP_TIMEOUT_MS = 10_000
+/** Number of checks, and time between them, for the end of an immediate shutdown while this process exits. */
+const EXIT_LOOKS = 40
+const EXIT_LOOK_MS = 50
 
 /** Reachable from this machine only, and no socket file outside the server's folder. Postgres is durable by default. */
 const SETTINGS = { listen_addresses: '127.0.0.1', unix_socket_directories: '', max_connections: '200' }
@@ -41,8 +44,14 @@ export async function startEmbedded({ parent = dataParent(), settings = {}, init
     const cluster = { ...(await initialiseIn(folder, initialised)), settings }
     const { port, child } = await start(cluster)
     let server = child
-    // At a sudden exit, the leash would end the server but leave its folder.
+    // At a sudden exit, the leash would end the server but leave its folder. A server that is killed leaves its shared memory, so it
+    // first gets time for an immediate shutdown, at the end of which it removes postmaster.pid.
     const onExit = () => {
+      server.kill('SIGQUIT')
+      const pidFile = path.join(dataOf(folder), 'postmaster.pid')
+      const wait = new Int32Array(new SharedArrayBuffer(4))
+      for (let i = 0; i < EXIT_LOOKS && isRunning(server) && existsSync(pidFile); i++)
+        Atomics.wait(wait, 0, 0, EXIT_LOOK_MS)
       server.kill('SIGKILL')
       rmSync(folder, remove)
     }

@@ -35,9 +35,9 @@ const PLATEAU_DURATION_S = 1
 const PLATEAU_SLO_TIMES = 2
 const PLATEAU_MAX_S = 10
 const PLATEAU_WARMUP_S = 0.25
-/** The ladder ends at a rung that gains less than this factor, which is below the noise. */
+/** The ladder stops at the first rung that gains less than this factor: smaller gains are noise. */
 const PLATEAU_GAIN = 1.1
-/** Multiple of the ladder's goodput that is offered after it: on few cores, a closed loop takes CPU that the target could use. */
+/** Multiple of the ladder's goodput to offer next: on few cores, a closed loop takes CPU time that the target could use. */
 const OVERLOAD = 2
 const MAX_OVERLOADS = 3
 /** Multiple of the rate that failed; the margin distinguishes a real shift in capacity from drift. */
@@ -51,9 +51,9 @@ const USUAL_TRIALS = 14
 const BETWEEN_TRIALS_S = 1
 
 /**
- * The next trial of a capacity run: a short closed-loop ladder and an overload find the plateau, an open-loop search starts from it
- * and goes on for further SLOs. The edge by the first SLO is then repeated with the suspected limit relaxed, and the limit is proven
- * by slowing each suspect. Pure.
+ * The next trial of a capacity run. A short closed-loop ladder and an overload find the plateau, from which an open-loop search
+ * starts; it continues for any further SLOs. The run then repeats the first SLO's edge with the suspected limit relaxed, and proves
+ * the limit by slowing each suspect. Pure.
  * @param {Plan} plan @param {TrialRecord[]} records
  * @param {NotAppliedCell[]} [notApplied] limits that could not be relaxed
  */
@@ -67,7 +67,7 @@ export function nextStep(plan, records, notApplied = []) {
   )
 }
 
-/** The answer that the trials so far give. Pure. @param {Plan} plan @param {TrialRecord[]} records */
+/** The answer from the trials so far. Pure. @param {Plan} plan @param {TrialRecord[]} records */
 export function answerOf(plan, records) {
   const found = capacityFound(plan, records)
   const limit = proven(limitOf(plan, records), records)
@@ -82,7 +82,7 @@ function plateauStep(plan, records) {
     if (!isSettled(trials, isValid, MAX_INVALID)) {
       const warmup_s = own.length === 0 ? COLD_WARMUP_S : PLATEAU_WARMUP_S
       const load = { driver: plateauDriver(plan), loop: /** @type {const} */ ('closed'), rate_rps: null, connections }
-      const about = 'closed loops, for a first guess of what it takes'
+      const about = 'closed loops, for a first estimate of the capacity'
       return step(plan, records, { phase: 'plateau' }, null, about, {
         ...load,
         warmup_s,
@@ -95,7 +95,7 @@ function plateauStep(plan, records) {
   return null
 }
 
-/** Offers more than any trial before got through, until the target does not keep up; with no more connections than the ladder had. @param {Plan} plan @param {TrialRecord[]} records */
+/** Offers more than got through in any trial so far, until the target cannot keep up, over no more connections than the ladder used. @param {Plan} plan @param {TrialRecord[]} records */
 function overloadStep(plan, records) {
   const own = of(records, 'plateau')
   const overloads = own.filter(({ load }) => load.loop === 'open')
@@ -104,7 +104,7 @@ function overloadStep(plan, records) {
   const hasBegun = of(records, 'search').length > 0
   if (plateauOf(own) === 0 || isOver || hasBegun || overloads.length >= MAX_OVERLOADS) return null
   const rate_rps = Math.ceil(OVERLOAD * plateauOf(own))
-  const about = 'more than it takes, for a better guess'
+  const about = 'an overload, to refine the estimate'
   const trial = { rate_rps, duration_s: plateauDuration(plan) }
   const { load, ...rest } = openStep(plan, records, { phase: 'plateau' }, null, about, trial)
   const { connections_needed, ...asked } = load
@@ -132,7 +132,7 @@ function stepFor(plan, records) {
   if (!next) return null
   const { purpose } = next
   const { nth_slo = 0 } = plan
-  // Two starts of one program differ in speed, so the trials that decide are not all of the same start.
+  // Two starts of one program differ in speed, so the deciding trials come from more than one start.
   const restart =
     purpose !== 'bracket' &&
     !of(records, 'search')
@@ -151,7 +151,7 @@ function stepFor(plan, records) {
   return isSustained ? { ...trial, load: { ...trial.load, checkpoint: true } } : trial
 }
 
-/** Repeats the edge unchanged, then twice with the suspected limit relaxed. @param {Plan} plan @param {TrialRecord[]} records @param {NotAppliedCell[]} notApplied */
+/** Tries the edge once unchanged, then twice with the suspected limit relaxed. @param {Plan} plan @param {TrialRecord[]} records @param {NotAppliedCell[]} notApplied */
 function relaxStep(plan, records, notApplied) {
   const edge_rps = edgeOf(plan, records)
   if (!plan.confirms || edge_rps === null) return null
@@ -176,17 +176,17 @@ function relaxStep(plan, records, notApplied) {
 /** Suspects, each with the cell that relaxes it: the limit, then its runner-up. @param {Plan} plan @param {TrialRecord[]} records */
 function accusations(plan, records) {
   const limit = searchedLimit(plan, records)
-  // Settings before any limit was relaxed.
+  // The settings before any limit was relaxed.
   const settings = of(records, 'search').at(-1)?.settings ?? {}
   return [limit?.resource, limit?.runner_up].flatMap((resource, i) => {
-    // The settings of a service that is not ours stay as they are. The proof tests the pool in a closed loop, where a larger one can show
-    // all that it gains.
+    // The settings of a service that is not ours stay as they are. The proof tests the pool under overload, where a larger one can show
+    // its full gain.
     const cell = plan.url !== null || (plan.proves && resource === POOL) ? null : relaxedCell(resource, settings)
     return cell ? [{ resource: String(resource), phase: ACCUSATIONS[i], cell }] : []
   })
 }
 
-/** What a proof changes instead of slowing it. @param {Plan} plan @param {TrialRecord[]} records @param {NotAppliedCell[]} notApplied */
+/** Cells that a proof applies instead of a dose: a larger pool, a longer path. @param {Plan} plan @param {TrialRecord[]} records @param {NotAppliedCell[]} notApplied */
 function changesOf(plan, records, notApplied) {
   const cells = [poolCell(plan, records), pathCell(records)].filter((cell) => cell !== null)
   return cells.filter((cell) => !notApplied.some((one) => isSameCell(one.cell, cell)))
@@ -223,7 +223,7 @@ function limitOf(plan, records) {
   ]
   const wasTried = tried.some(({ resource }) => resource === accused.resource)
   const evidence = [...accused.evidence, ...found]
-  // Of two that trials named as often, this is the one that mattered.
+  // Relaxing broke the tie between two limits that the trials named equally often.
   const decided = guilty && accused.kind === 'tie' && { kind: /** @type {const} */ ('full') }
   return { ...accused, ...decided, evidence, confirmed: wasTried ? guilty !== undefined : null }
 }
@@ -232,7 +232,7 @@ function limitOf(plan, records) {
 function searchedLimit(plan, records) {
   const found = foundSoFar(plan, records)
   const trials = of(records, 'search')
-  // Where the generator or the machine was the bound, what failed beyond it was not the first limit.
+  // If the generator or the machine bounded the search, it was the first limit; trials that failed beyond it hit a later one.
   const asked = boundOf(records, found) ? trials.filter((trial) => !isValid(trial)) : trials
   return limitOfRun(asked, found?.low_rps)
 }
@@ -243,7 +243,7 @@ function other({ resource, evidence, runner_up, runner_up_evidence, confirmed })
   return { ...accused, runner_up: resource, runner_up_evidence: evidence, confirmed }
 }
 
-/** Rate (requests/s) of the trials with a relaxed limit. @param {Plan} plan @param {TrialRecord[]} records */
+/** Rate (requests/s) of the trials that test a relaxed limit. @param {Plan} plan @param {TrialRecord[]} records */
 function edgeOf(plan, records) {
   const found = foundSoFar(plan, records)
   return found?.high_rps ? Math.round(found.high_rps * EDGE_SHARE) : null
@@ -251,7 +251,7 @@ function edgeOf(plan, records) {
 
 /**
  * @param {Plan} plan @param {TrialRecord[]} records @param {At} at @param {Cell | null} cell
- * @param {string} about @param {{ rate_rps: number, duration_s: number }} trial @param {boolean} [restart] the target, before this trial
+ * @param {string} about @param {{ rate_rps: number, duration_s: number }} trial @param {boolean} [restart] the target first
  */
 function openStep(plan, records, at, cell, about, { rate_rps, duration_s }, restart = false) {
   const { name: driver, loop } = DRIVERS[plan.driver]
@@ -278,5 +278,5 @@ function step(plan, records, at, cell, about, load) {
   const trials = Math.max(1, USUAL_TRIALS * (plan.slos?.length ?? 1) - of(records, 'search').length)
   const search_s = trials * (plan.warmup_s + plan.duration_s + BETWEEN_TRIALS_S) + CONFIRM_TIMES * plan.duration_s
   const left_s = ACCUSATIONS.includes(at.phase) ? load.warmup_s + load.duration_s : search_s
-  return { at, cell, left_s, about, load }
+  return { at, cell, left_s, about, cold_warmup_s: COLD_WARMUP_S, load }
 }

@@ -1,13 +1,14 @@
 import { isValid } from './ladder.js'
 import { of, plateauOf, searchPlan, speedOf, trialsOf } from './of-records.js'
-import { intervalOf, searchProblem } from './search.js'
+import { intervalOf, searchProblem, sustainedProblem } from './search.js'
 
 /** @import { Plan, TrialRecord } from '../report/record.js' */
 
-/** The capacity that a search found, and why there is no trustworthy one. Pure. @param {Plan} plan @param {TrialRecord[]} records */
+/** The capacity that a search found, and the problem if it is not trustworthy. Pure. @param {Plan} plan @param {TrialRecord[]} records */
 export function capacityFound(plan, records) {
   const found = plateauOf(records) > 0 ? intervalOf(trialsOf(records, plan), searchPlan(plan, records)) : null
-  const bounded_by = boundOf(records, found)?.outcome.because
+  const bound = boundOf(records, found)
+  const bounded_by = bound && !isUnjudged(records, bound) ? bound.outcome.because : undefined
   return {
     capacity: found && { ...found, slo: plan.slo, ...(bounded_by && { bounded_by }) },
     problem: problemOf(plan, records, found),
@@ -23,13 +24,26 @@ function problemOf(plan, records, found) {
   if (found && found.low_rps === null && trials.every(({ traffic }) => traffic.ok === 0)) {
     return `not one request succeeded: ${trials.at(-1)?.outcome.because}`
   }
-  // A lower bound needs no search that has settled above it.
-  if (found?.low_rps && boundOf(records, found)?.outcome.blame === 'generator') return null
+  const bound = boundOf(records, found)
+  if (bound && isUnjudged(records, bound)) {
+    return `at ${bound.load.rate_rps}/s, no trial could be judged: ${bound.outcome.because}`
+  }
+  // A lower bound does not require the search to settle above it.
+  if (found?.low_rps && bound?.outcome.blame === 'generator') {
+    return sustainedProblem(trialsOf(records, plan), searchPlan(plan, records))
+  }
   return speedProblem(records, found) ?? searchProblem(trialsOf(records, plan), searchPlan(plan, records), found)
 }
 
+/** Whether no trial of a rate could be judged, for a reason that neither the generator nor the machine explains. @param {TrialRecord[]} records @param {TrialRecord} bound a trial of that rate */
+function isUnjudged(records, { load, outcome }) {
+  const alike = of(records, 'search').filter((trial) => trial.load.rate_rps === load.rate_rps)
+  return ['rows', 'unknown'].includes(String(outcome.blame)) && !alike.some(isValid)
+}
+
 /**
- * A capacity that is bounded on one side only, with trials of the other side that were made at another speed of the core. Null: it is not.
+ * The reason why a capacity has only one bound: the core ran at an unusual speed in the trials that might have set the other. Returns
+ * null if that is not the reason.
  * @param {TrialRecord[]} records @param {ReturnType<typeof intervalOf>} found
  */
 function speedProblem(records, found) {
@@ -47,7 +61,7 @@ function speedProblem(records, found) {
 
 /**
  * The trial that bounded a search from above although it says nothing about the target: the generator or the machine could do no more.
- * The capacity is then only a lower bound. Null: something else ended the search.
+ * The capacity is then only a lower bound. Returns null if something else stopped the search.
  * @param {TrialRecord[]} records @param {{ low_rps: number | null, high_rps: number | null } | null} found
  */
 export function boundOf(records, found) {

@@ -7,43 +7,43 @@ import { LEAD_S } from '../verdict/dose/dosing.js'
 import { suspectsOf } from '../verdict/dose/suspects.js'
 import { ledgerOf } from '../verdict/ledger.js'
 import { elasticitiesOf, provenBy } from '../verdict/proof.js'
-import { COLD_WARMUP_S, isValid } from './ladder.js'
+import { COLD_WARMUP_S, isValid, MAX_INVALID } from './ladder.js'
 import { of } from './of-records.js'
 
 /** @import { Cell, Elasticity, Limit, Plan, Slice, Step, Suspect, TrialRecord } from '../report/record.js' */
 
 const SLICE_S = 1
-/** A slice lasts longer where it would have fewer requests than this: one more or less would be a large change. */
+/** Slices with fewer requests than this are lengthened: one request more or less would change their rate too much. */
 const SLICE_REQUESTS = 40
 const MAX_SLICE_S = 2.5
 /** Typical duration of a proof with four suspects, for estimates. */
 export const PROOF_S = 65
-/** Of the highest rate that was served in the search. */
+/** Offered load, as a multiple of the highest rate that was served in the search. */
 const OVERLOAD = 1.25
-/** The fewest pairs for which a 95 % interval by ranks is finite. */
+/** Minimum number of pairs for which a rank-based 95 % interval is finite. */
 const MIN_BLOCKS = 6
 const MAX_BLOCKS = 10
-/** The fewest for which a 95 % interval by ranks is finite, beside at least as many blocks. */
+/** Minimum number of changed trials for which a rank-based 95 % interval is finite, given at least as many blocks. */
 const CHANGED_TRIALS = 4
 const CHANGED_SLICES = 2
-/** Some trials may be invalid, for example without a free port. */
+/** Spare trials: some may be invalid, for example if no port is free. */
 const MORE_TRIALS = 3
-/** Share of its time that a dose takes from a suspect: small against what the service needs, large against the noise. */
+/** Share of its time that a dose takes from a suspect: small compared with what the service needs, large compared with the noise. */
 const SHARE = 0.1
-/** Timers are good to a millisecond: a round trip shorter than this cannot be made a little longer. */
+/** Shortest round trip that can be lengthened by a little, since timers have a resolution of a millisecond. */
 const LEAST_RTT_MS = 1
-/** By which the way to the database is slowed: more than other suspects, since it is in fewer trials. */
+/** Share by which the path to the database is slowed: more than other suspects, since it is slowed in fewer trials. */
 const PATH_SHARE = 0.2
 const OF_THROUGHPUT =
   /^(api-|postgres-(cpu|quota|commit|lock)|pool-|generator-cpu|lock-step|none-reached|machine-noise)/
-/** Whether a proof can test a limit. Others, such as open files, are limits of connections, which its load does not test. @param {string} resource */
+/** Whether a proof can test a limit. Its load does not test limits on connections, such as open files. @param {string} resource */
 export const limitsThroughput = (resource) => OF_THROUGHPUT.test(resource)
 
 /**
- * The next trial of a search's proof. The load is more than the target can take over a bounded number of connections: all of them are
- * busy, as in a closed loop. Our own driver `paced` does that at the lowest cost; with any other driver, the load is a closed loop. Pure.
+ * The next trial of a search's proof. The load exceeds what the target can take, over a bounded number of connections, so that all are
+ * busy as in a closed loop. Our own driver `paced` does this at the lowest cost; with any other driver, the load is a closed loop. Pure.
  * @param {Plan} plan @param {TrialRecord[]} records @param {string} driver of the closed loop
- * @param {Cell[]} changed cells with a larger pool or a longer way to the database
+ * @param {Cell[]} changed cells with a larger pool or a longer path to the database
  * @returns {Step | null}
  */
 export function proofStep(plan, records, driver, changed) {
@@ -62,31 +62,34 @@ export function proofStep(plan, records, driver, changed) {
 }
 
 /**
- * The next trial of a proof. In each block every suspect is slowed for a slice of a second or more, next to one without a dose, both in random order.
- * In the middle, some trials have a larger pool, or a longer way to the database. The proof ends when the limit is decided. Pure.
- * @param {Pick<Plan, 'pids' | 'mix' | 'warmup_s' | 'dose_ratio'>} plan @param {TrialRecord[]} records of the target, and
- *   of others
+ * The next trial of a proof. Each block slows every suspect for a slice of a second or more, next to an undosed slice, in random order.
+ * In the middle, some trials use a larger pool or a longer path to the database. The proof stops once the limit is decided. Pure.
+ * @param {Pick<Plan, 'pids' | 'mix' | 'warmup_s' | 'dose_ratio'>} plan @param {TrialRecord[]} records of the
+ *   target, and possibly of other targets
  * @param {object} about
  * @param {TrialRecord} about.seen a trial that shows what can be slowed
  * @param {Pick<Step['load'], 'driver' | 'loop' | 'rate_rps' | 'connections' | 'fresh_connections'>} about.load
- * @param {Cell[]} [about.changed] the target's cell with a larger pool, or with a longer way to its database
+ * @param {Cell[]} [about.changed] the target's cells with a larger pool or a longer path to its database
  * @returns {Step | null}
  */
 export function nextOfProof(plan, records, { seen, load, changed = [] }) {
   const own = records.filter(({ cell }) => isSameCell(cell, seen.cell))
   const isAccused = own.some(({ at, limit }) => at.phase !== 'proof' && limit?.resource === 'postgres-commit')
-  // The proof's own trials tell best how often its load has the log flushed.
+  // The proof's own trials show best how often its load flushes the log.
   const suspects = suspectsOf(plan, seen, isAccused ? own.at(-1) : undefined)
   // A proof compares the service with at least one other suspect.
   if (suspects.length < 2 || !suspects.some(({ resource }) => resource === 'api-cpu')) return null
   const tried = of(records, 'proof').filter(({ cell }) => [seen.cell, ...changed].some((own) => isSameCell(own, cell)))
   const valid = tried.filter(isValid)
   const validOf = (/** @type {Cell | null} */ cell) => valid.filter((record) => isSameCell(record.cell, cell)).length
+  const invalidOf = (/** @type {Cell} */ cell) =>
+    tried.filter((record) => isSameCell(record.cell, cell)).length - validOf(cell)
   const round = validOf(seen.cell)
-  const change = round < MIN_BLOCKS / 2 ? undefined : changed.find((cell) => validOf(cell) < CHANGED_TRIALS)
+  const isOpen = (/** @type {Cell} */ cell) => validOf(cell) < CHANGED_TRIALS && invalidOf(cell) < MAX_INVALID
+  const change = round < MIN_BLOCKS / 2 ? undefined : changed.find(isOpen)
   const most = MAX_BLOCKS + changed.length * CHANGED_TRIALS + MORE_TRIALS
   if (tried.length >= most || (!change && isDone(valid, round))) return null
-  // A small dose that decides nothing is doubled.
+  // Doubles the dose if the small one has decided nothing.
   const share = (round < MIN_BLOCKS ? 1 : 2) * (plan.dose_ratio ?? SHARE)
   const slices = change ? undefined : slicesOf(suspects, share, plan.mix.seed, round)
   const duration_s = LEAD_S + (slices?.length ?? CHANGED_SLICES) * sliceDuration_s(own)
@@ -98,11 +101,12 @@ export function nextOfProof(plan, records, { seen, load, changed = [] }) {
     cell,
     left_s: Math.max(1, MIN_BLOCKS - round) * (warmup_s + duration_s),
     about: 'which suspect moves the throughput? Each is slowed in turn',
+    cold_warmup_s: COLD_WARMUP_S,
     load: { ...(change && !(ADDED_RTT in change) ? doubled(load) : load), slices, warmup_s, duration_s },
   }
 }
 
-/** The cell whose way to the database is a quarter longer; null: it is too short. @param {TrialRecord[]} records @returns {Cell | null} */
+/** The cell that makes the path to the database a quarter longer; null if too short, or not local. @param {TrialRecord[]} records @returns {Cell | null} */
 export function pathCell(records) {
   const seen = of(records, 'search').findLast(isValid)
   const { round_trip_ms = 0 } = seen?.probes.postgres ?? {}
@@ -116,7 +120,7 @@ function sliceDuration_s(records) {
   return Math.min(MAX_SLICE_S, Math.max(SLICE_S, SLICE_REQUESTS / most_rps))
 }
 
-/** A pool four times as large has an elasticity of 0.5 if it doubles the throughput: that much must be offered. @template {{ rate_rps: number | null, connections: number }} L @param {L} load @returns {L} */
+/** Doubles the load: a pool four times as large has an elasticity of 0.5 if it doubles the throughput, so that much must be offered. @template {{ rate_rps: number | null, connections: number }} L @param {L} load @returns {L} */
 function doubled(load) {
   return load.rate_rps === null ? load : { ...load, rate_rps: 2 * load.rate_rps, connections: 2 * load.connections }
 }
@@ -126,7 +130,7 @@ function isDone(valid, blocks) {
   return blocks >= MAX_BLOCKS || (blocks >= MIN_BLOCKS && provenBy(valid).kind === 'full')
 }
 
-/** The connections with which the closed loop got the most through. @param {TrialRecord[]} records */
+/** The number of connections at which the closed loop got the most through. @param {TrialRecord[]} records */
 function connectionsOf(records) {
   const rungs = of(records, 'plateau').filter((record) => isValid(record) && record.load.loop === 'closed')
   const best = rungs.reduce((one, other) => (other.traffic.goodput_rps > one.traffic.goodput_rps ? other : one))
@@ -134,8 +138,8 @@ function connectionsOf(records) {
 }
 
 /**
- * Pairs of a dosed and an undosed slice, in random order. What comes first in one block comes second in the next: the first slice of a
- * load is not like the others.
+ * Pairs of a dosed and an undosed slice, in random order. Every second block reverses the order within the pairs of the block before,
+ * since the first slice of a load differs from the others.
  * @param {Suspect[]} suspects @param {number} share @param {number} seed @param {number} round @returns {Slice[]}
  */
 export function slicesOf(suspects, share, seed, round) {
@@ -153,9 +157,9 @@ export function slicesOf(suspects, share, seed, round) {
 }
 
 /**
- * The limit that the counters named, as the doses confirm or correct it.
+ * The limit that the counters named, confirmed or corrected by the doses.
  * @param {Limit | null} limit @param {TrialRecord[]} records
- * @returns {{ limit: Limit | null, elasticities?: ReturnType<typeof elasticitiesOf> }} without elasticities where nothing was dosed
+ * @returns {{ limit: Limit | null, elasticities?: ReturnType<typeof elasticitiesOf> }} without elasticities if nothing was dosed
  */
 export function proven(limit, records) {
   const own = of(records, 'proof').filter(isValid)
@@ -178,10 +182,10 @@ export function proven(limit, records) {
   }
   const agrees = kind === 'lock-step' ? limit.resource === 'lock-step' : named(first)
   const found = resource.startsWith('generator') ? /** @type {const} */ ('generator') : kind
-  // Where trials named two limits as often, the proof has found which it is.
+  // The proof breaks a tie between two limits that the trials named equally often.
   if (agrees)
     return { limit: { ...limit, ...(limit.kind === 'tie' && { kind: found }), confirmed: true }, elasticities }
-  // Something that no dose could slow takes most of the time, and what it is, only the counters can tell.
+  // Something that no dose could slow takes most of the time. Only the counters can tell what it is.
   if (isIdle) return { limit, elasticities }
   const corrected = {
     resource: kind === 'lock-step' ? 'lock-step' : resource,
@@ -199,14 +203,14 @@ export function proven(limit, records) {
   return { limit: corrected, elasticities }
 }
 
-/** How busy the cores were, of which none was full. @param {TrialRecord[]} records */
+/** Utilization of the cores, none of which was saturated. @param {TrialRecord[]} records */
 function coresText(records) {
   const cores = ledgerOf(records[0]).filter(({ resource }) => resource.startsWith('core '))
   const texts = cores.map(({ resource, utilization }) => `${resource} ${wholePercent(utilization)} of the time`)
   return texts.length > 0 ? [`busy: ${texts.join(' and ')}`] : []
 }
 
-/** What each suspect contributes to the sum of the elasticities. @param {Elasticity[]} suspects */
+/** Contribution of each suspect to the sum of the elasticities. @param {Elasticity[]} suspects */
 function sharesOf(suspects) {
   const sum = suspects.reduce((total, { elasticity }) => total + elasticity, 0)
   return suspects.map((one) => {
@@ -216,7 +220,7 @@ function sharesOf(suspects) {
   })
 }
 
-/** What the counters may call a suspect: they tell more of it, as `api-gc` tells what fills the service's core. @type {Record<string, RegExp>} */
+/** Names of a suspect in the counters, which are more specific: `api-gc` says what saturates the service's core. @type {Record<string, RegExp>} */
 const STANDS_FOR = {
   'api-cpu': /^api-/,
   'postgres-cpu': /^postgres-(cpu|quota)$/,
@@ -227,7 +231,7 @@ const STANDS_FOR = {
 
 /** @param {Elasticity} dosed @param {string} counted @param {Elasticity[]} all */
 function isSame({ suspect, resource }, counted, all) {
-  // Processes of Postgres that are stopped may also be late for a commit or a lock, unless that was slowed alone; a core is not.
+  // Stopping Postgres' processes may also delay a commit or a lock, unless that was dosed on its own. Slowing their core does not.
   const isProcess = resource === 'postgres-cpu' && !suspect.startsWith('core ')
   const wasAlone = all.some((one) => one.resource === counted)
   return STANDS_FOR[resource].test(counted) || (isProcess && counted.startsWith('postgres-') && !wasAlone)

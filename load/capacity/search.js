@@ -19,9 +19,9 @@ const DOWN = 0.7
 const FAR_DOWN = 0.5
 /** A rate with a score below this is far from its limit. */
 const FAR_BELOW = -1
-/** On a noisy machine a search may make this many times its trials, as invalid ones say nothing. */
+/** Multiple of max_trials that a search may make on a noisy machine, since invalid trials say nothing. */
 const WITH_INVALID = 1.5
-/** Most sustained trials, if they were asked for, when the others have run out: two refute a rate. */
+/** Maximum number of sustained trials, if requested, once the others have run out: two refute a rate. */
 const SUSTAINED_TRIES = 6
 /** The bracket is this much wider if the generator bounds it: a lower bound needs no more, and invalid trials cost time. */
 const CEILING_WIDTHS = 2
@@ -45,14 +45,14 @@ export const SEARCH_DEFAULTS = {
  * Single trials decide while the bracket is wide; rates inside it come from an isotonic fit of the scores. A majority of
  * repeats decides both edges of a narrow bracket (MLRsearch, IETF draft), and one long trial confirms the lower edge.
  * @param {SearchTrial[]} trials open-loop trials so far, in order @param {SearchPlan} plan
- * @returns {NextTrial | null} null: done
+ * @returns {NextTrial | null} null when done
  * @typedef {{ rate_rps: number, duration_s: number, verdict: 'pass' | 'fail' | 'invalid', score: number, kept_rps?: number | null, foreign?: true, other_speed?: true }} SearchTrial
  *   score: see scoreOf; meaningless if invalid; kept_rps: rate that the target kept up with while its backlog grew;
- *   foreign: made in the search for another SLO's capacity, whose number of trials is limited by itself; other_speed: invalid because
- *   the core had another speed than usual
+ *   foreign: made in the search for another SLO's capacity, which has its own limit on trials; other_speed: invalid because the core
+ *   ran at an unusual speed
  * @typedef {typeof SEARCH_DEFAULTS & { plateau_rps: number, sustains?: boolean, min_requests?: number }} SearchPlan plateau_rps: goodput of the closed loop, a
- *   first guess; sustains: the confirming trial was asked for, so it is made even when the trials have run out;
- *   min_requests: of a usual trial, as far as max_duration_s allows
+ *   first guess; sustains: the confirming trial was requested, so it is made even when the trials have run out;
+ *   min_requests: requests in a usual trial, as far as max_duration_s allows
  * @typedef {{ rate_rps: number, duration_s: number, purpose: 'bracket' | 'edge' | 'confirm' }} NextTrial
  */
 export function nextTrial(trials, plan) {
@@ -78,7 +78,7 @@ export function nextTrial(trials, plan) {
   return confirming(low, plan)
 }
 
-/** The long trial of a rate that has had none. @param {Level | null} low @param {SearchPlan} plan @returns {NextTrial | null} */
+/** The long trial of a rate that has passed none yet. @param {Level | null} low @param {SearchPlan} plan @returns {NextTrial | null} */
 function confirming(low, plan) {
   return low && !low.confirmed ? { rate_rps: low.rate_rps, duration_s: plan.confirm_s, purpose: 'confirm' } : null
 }
@@ -89,7 +89,7 @@ function isLong({ confirm_s }) {
 }
 
 /**
- * Bounds of the capacity so far: the highest pass below the lowest fail, and that fail; null: there is none.
+ * Bounds of the capacity so far: the highest pass below the lowest fail, and that fail; null if there are none.
  * @param {SearchTrial[]} trials @param {SearchPlan} plan
  */
 export function edgesOf(trials, plan) {
@@ -112,11 +112,11 @@ export function intervalOf(trials, plan) {
   return { ...intervalAround(edges, valid, CONFIDENCE), trials: valid.length }
 }
 
-/** Largest half-width of an answer, as a share of the middle: where trials contradict each other, and where they ran out. */
+/** Maximum half-width of an answer, as a share of its middle: if trials contradict each other, and if they ran out. */
 const MOST_WIDTH = { contested: 0.25, unsettled: 0.1 }
 
 /**
- * Why the trials give no trustworthy answer; null: they do.
+ * Explains why the trials give no trustworthy answer; null if they do.
  * @param {SearchTrial[]} trials @param {SearchPlan} plan
  * @param {{ low_rps: number | null, high_rps: number | null, confidence: number } | null} interval that these trials gave
  */
@@ -127,10 +127,8 @@ export function searchProblem(trials, plan, interval) {
     const count = trials.filter(({ verdict }) => verdict === 'invalid').length
     return `expected a rate with enough valid trials, got none: ${count} of ${trials.length} were invalid`
   }
-  if (plan.sustains && low && !low.confirmed) {
-    const long = trials.filter(isLong(plan)).length
-    return `expected a rate at which the SLO is kept for ${plan.confirm_s} s, found none: ${long} trials were that long, and none passed at ${low.rate_rps}/s, the highest rate that is left`
-  }
+  const unsustained = sustainedProblem(trials, plan)
+  if (unsustained) return unsustained
   const { low_rps = null, high_rps = null, confidence } = interval ?? {}
   const isBounded = low_rps !== null && high_rps !== null
   const width = isBounded ? (high_rps - low_rps) / (high_rps + low_rps) : Number.NaN
@@ -145,6 +143,14 @@ export function searchProblem(trials, plan, interval) {
   const ignored = trials.filter(({ other_speed }) => other_speed).length
   const others = ignored > 0 ? `, of which ${ignored} did not count, as the core had another speed than usual` : ''
   return `the search had not settled after ${trials.length} trials${others}: ${between}`
+}
+
+/** Explains that no rate is known to last, where that was asked for; null otherwise. @param {SearchTrial[]} trials @param {SearchPlan} plan */
+export function sustainedProblem(trials, plan) {
+  const { low } = boundsOf(levelsOf(trials, plan))
+  if (!plan.sustains || !low || low.confirmed) return null
+  const long = trials.filter(isLong(plan)).length
+  return `expected a rate at which the SLO is kept for ${plan.confirm_s} s, found none: ${long} trials were that long, and none passed at ${low.rate_rps}/s, the highest rate that is left`
 }
 
 /**
@@ -166,12 +172,12 @@ function doubtfulLevel(levels, plan) {
   return passesAbove || unexpected ? fail : null
 }
 
-/** Whether a rate fails right above one that passes by far. Two stalls in a row look the same, so a third trial must agree. @param {Level} low @param {Level} high */
+/** Whether a rate fails right above one that passes easily. Two stalls in a row look the same, so a third trial must agree. @param {Level} low @param {Level} high */
 function isOutOfLine(low, high) {
   return low.score < FAR_BELOW && high.votes === 2 && !high.exhausted
 }
 
-/** The next rate that narrows the bracket; null: it is narrow enough. @param {Level[]} levels @param {ReturnType<typeof boundsOf>} bounds @param {SearchPlan} plan */
+/** The next rate that narrows the bracket; null if it is narrow enough, or at the floor. @param {Level[]} levels @param {ReturnType<typeof boundsOf>} bounds @param {SearchPlan} plan */
 function nextRate(levels, { low, high, ceiling }, plan) {
   const { plateau_rps } = plan
   const top = ceiling ?? high

@@ -11,6 +11,8 @@ import { DRIVERS } from './drivers/index.js'
  */
 
 const GENERATOR = fileURLToPath(new URL('generator.js', import.meta.url))
+/** autocannon sometimes sets a timer that is already overdue, about which newer versions of Node warn on the user's terminal. */
+const QUIET = '--disable-warning=TimeoutNegativeWarning'
 const STOP_GRACE_MS = 500
 /** Extra time for a generator short of CPU to open its connections or to summarize millions of latencies. */
 const GRACE_S = 10
@@ -28,7 +30,7 @@ const PRIORITY = -10
 export async function startGenerator(load, signal, onCounts, { nofile, grace_s: given_s, cores = null } = {}) {
   signal.throwIfAborted()
   const stdio = /** @type {any} */ (['ignore', 'ignore', 'inherit', 'ipc'])
-  const { child, exited, kill, stop } = startChild([process.execPath, GENERATOR], { cores, nofile, stdio })
+  const { child, exited, kill, stop } = startChild([process.execPath, QUIET, GENERATOR], { cores, nofile, stdio })
   // Drivers loaded from a URL are themselves under test and get no advantage.
   if (!load.drivers_url) goFirst(child.pid)
   const abort = () => stop(STOP_GRACE_MS)
@@ -53,7 +55,7 @@ export async function startGenerator(load, signal, onCounts, { nofile, grace_s: 
         timer = setTimeout(() => {
           kill()
           const what = `the generator (${load.driver}) to end "${command}" within ${limit_s} s`
-          reject(new Error(`expected ${what}, killed it: see whether something stopped it, or took its CPU`))
+          reject(new Error(`expected ${what}; killed it: was it stopped, or starved of CPU?`))
         }, limit_s * 1000)
       }
       child.on('message', (/** @type {any} */ reply) => {
@@ -80,14 +82,14 @@ export async function startGenerator(load, signal, onCounts, { nofile, grace_s: 
     ready: (duration_s) => ask('ready', duration_s + beyond_s, { duration_s }),
     /** Runs one phase. @param {number} duration_s @param {() => void} [onEnd] called when only arithmetic is left @returns {Promise<Traffic>} */
     run: (duration_s, onEnd) => ask('run', duration_s + beyond_s, { duration_s }, onEnd),
-    /** Ends the current phase early if the driver can (Phase.enough). */
+    /** Stops the current phase early if the driver can (Phase.enough). */
     enough: () => {
       extend(beyond_s)
       if (child.connected) child.send({ command: 'enough' }, () => {})
     },
     close: async () => {
       signal.removeEventListener('abort', abort)
-      // It closes its session and exits.
+      // The generator then closes its session and exits.
       if (child.connected) child.disconnect()
       await Promise.race([exited, sleep(STOP_GRACE_MS, undefined, { ref: false })])
       await stop(STOP_GRACE_MS)

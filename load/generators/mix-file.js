@@ -19,10 +19,10 @@ const SHAPE =
 /** Headers that the drivers set themselves, or that delimit the request. */
 export const FRAMING = ['host', 'content-length', 'transfer-encoding', 'connection']
 
-/** For messages. */
+/** Describes a valid method, for messages. */
 export const KNOWN_METHOD = 'a method of HTTP in capitals, such as GET or POST'
 
-/** Whether Node can send it. CONNECT asks for a tunnel, in which there is nothing to count. @param {unknown} text */
+/** Returns whether Node can send a method. CONNECT opens a tunnel, in which there are no responses to count. @param {unknown} text */
 export function isMethod(text) {
   return METHODS.includes(String(text)) && text !== 'CONNECT'
 }
@@ -56,7 +56,7 @@ export function readMixFile(file, without = []) {
   return left
 }
 
-/** Each value that an entry needs has to be taken by one other, and those that take must not wait for each other. @param {Entry[]} entries */
+/** Checks that exactly one entry takes each value, and that no entries wait for each other in a circle. @param {Entry[]} entries */
 function checkTaken(entries) {
   const takers = entries.flatMap(({ name, take = {} }) => Object.keys(take).map((value) => ({ name, value })))
   const needsOf = (/** @type {Entry} */ { path, body, headers = {} }) => {
@@ -75,7 +75,7 @@ function checkTaken(entries) {
     waiting = before.filter((entry) => needsOf(entry).some((value) => late.has(value)))
   }
   const names = waiting.map(({ name }) => name).join(', ')
-  expect(waiting.length === 0, 'entries that do not wait for each other', `a circle with ${names}`)
+  expect(waiting.length === 0, 'entries that do not wait for each other', `a cycle of ${names}`)
 }
 
 /** Reads a flag's file. @template T @param {string} flag @param {() => T} read @throws {UsageError} */
@@ -117,14 +117,17 @@ function entryOf(given, i) {
   const method = given.method ?? (body === '' ? 'GET' : 'POST')
   expect(isMethod(method), `${KNOWN_METHOD}, in ${whose}`, shown(method))
   const isText = typeof path === 'string'
-  const isPath = isText && /^\/[\x21-\x7e]*$/.test(path.replace(/\{\{.*?\}\}/g, '0'))
+  const isPath = isText && /^\/[\x21\x22\x24-\x7e]*$/.test(path.replace(/\{\{.*?\}\}/g, '0'))
   const found = shown(isText ? keptUrl(path) : path)
-  expect(isPath, `a path that begins with / and holds neither spaces nor what URLs escape, in ${whose}`, found)
+  expect(isPath, `a path that begins with / without spaces, # or unescaped characters, in ${whose}`, found)
   const headers = textsOf(given.headers, `headers of ${whose}`, { Accept: 'text/html' })
+  const names = Object.keys(headers ?? {}).map((one) => one.toLowerCase())
+  const repeated = names.find((one, i) => names.indexOf(one) !== i)
+  expect(repeated === undefined, `each header of ${whose} once, in whatever case`, shown(repeated))
   for (const [one, value] of Object.entries(headers ?? {})) {
     expect(header(`${one}: ${value}`) !== undefined, `a header in ${whose}`, shown(one))
     const isFraming = FRAMING.includes(one.toLowerCase())
-    expect(!isFraming, `none that frames the request among the headers of ${whose}`, one)
+    expect(!isFraming, `no framing header among those of ${whose}`, one)
   }
   const take = textsOf(given.take, `take of ${whose}`, { id: '/user/id' })
   for (const [one, pointer] of Object.entries(take ?? {})) {

@@ -16,10 +16,10 @@ import { sourceOf } from './source.js'
  */
 
 const SEEDS = 2 ** 32
-/** JSON, XML or a form, rather than the name of a file. */
+/** Matches JSON, XML or a form, rather than the name of a file. */
 const INLINE = /^\s*[{["<]|=/
 
-/** Flags that define the requests, and agree to them. @satisfies {Record<string, Flag>} */
+/** Flags that define the requests, and one that consents to sending them. @satisfies {Record<string, Flag>} */
 export const MIX_FLAGS = {
   method: {
     value: 'NAME',
@@ -80,12 +80,12 @@ export function mixOf(flags) {
   return { ...common, name: 'create-user', body_base64: null }
 }
 
-/** The content of a file in base64. @param {string} file @throws {UsageError} */
+/** Reads a file as base64. @param {string} file @throws {UsageError} */
 export function bodyOf(file) {
   return readable('body', () => readFileSync(file, 'base64'))
 }
 
-/** @param {string} text of --body */
+/** @param {string} text value of --body */
 function bodyFrom(text) {
   if (INLINE.test(text)) {
     const source = {
@@ -107,7 +107,7 @@ function typed(headers) {
 }
 
 /**
- * Parses a header, or a file of them, and resolves their references to secrets, so that no run starts without them.
+ * Parses a header, or a file of them, and resolves their references to secrets, so that no run starts with one missing.
  * @param {string} text @returns {[string, string][] | undefined}
  */
 function referringHeaders(text) {
@@ -123,7 +123,7 @@ function referringHeaders(text) {
 function refuseHeaders(headers) {
   const names = headers.map(([name]) => name.toLowerCase())
   const framing = names.find((name) => FRAMING.includes(name))
-  if (framing) throw new UsageError(`--header: expected none that frames the request, got ${framing}`)
+  if (framing) throw new UsageError(`--header: expected no framing header, got ${framing}`)
   const twice = names.find((name, i) => names.indexOf(name) !== i)
   if (twice) throw new UsageError(`--header: expected each name once, got ${twice} twice`)
 }

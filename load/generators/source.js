@@ -5,7 +5,7 @@ import { readable } from './mix-file.js'
 /** @import { Source } from '../report/record.js' */
 
 /**
- * Identifies a file for the check that it is still the same. Stores none of its content: even a digest would let a short secret be guessed.
+ * Identifies a file, to check later that it is unchanged. Stores none of its content: even a digest would let others guess a short secret.
  * @param {Source['flag']} flag @param {string} file @returns {Source}
  */
 export function sourceOf(flag, file) {
@@ -18,6 +18,6 @@ export function refuseChanged(source) {
   const { file, bytes, modified_at } = sourceOf(source.flag, source.file)
   if (bytes === source.bytes && modified_at === source.modified_at) return
   throw new UsageError(
-    `--${source.flag}: expected ${file} as the run began (${source.bytes} bytes of ${source.modified_at}), got ${bytes} bytes of ${modified_at}: restore it, or begin a new run`,
+    `--${source.flag}: expected ${file} as it was when the run began (${source.bytes} bytes of ${source.modified_at}), got ${bytes} bytes of ${modified_at}: restore it, or begin a new run`,
   )
 }

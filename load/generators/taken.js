@@ -1,18 +1,18 @@
 /** @import { ProgramEntry } from './mix.js' */
 
-/** Values kept of each name: the latest, from which one is drawn. */
+/** Number of values kept per name: a request draws one of the latest. */
 const KEPT = 1000
 const VALUE_MAX_CHARACTERS = 4096
 
 /**
- * Values that requests take from the responses to earlier ones: `"take": {"id": "/user/id"}` (JSON Pointer, RFC 6901) is what
- * `{{taken id}}` stands for.
+ * Values that requests take from earlier responses: `"take": {"id": "/user/id"}` (JSON Pointer, RFC 6901) supplies the values
+ * of `{{taken id}}`.
  */
 export class TakenValues {
   /** @type {Map<string, { entry: ProgramEntry, values: string[], count: number }>} */
   #byName = new Map()
 
-  /** @param {ProgramEntry[]} entries without two that take the same name, and none that needs what nobody takes */
+  /** @param {ProgramEntry[]} entries exactly one takes each name that any of them takes or needs */
   constructor(entries) {
     for (const entry of entries) {
       for (const name of Object.keys(entry.take ?? {})) this.#byName.set(name, { entry, values: [], count: 0 })
@@ -23,19 +23,19 @@ export class TakenValues {
     return this.#byName.size === 0
   }
 
-  /** The entry itself, or the one whose response it has to wait for. @param {ProgramEntry} entry @returns {ProgramEntry} */
+  /** Returns the entry itself, or the one whose response it has to wait for. @param {ProgramEntry} entry @returns {ProgramEntry} */
   readyFor(entry) {
     const lacking = entry.needs?.map((name) => this.#of(name)).find(({ count }) => count === 0)
     return lacking ? this.readyFor(lacking.entry) : entry
   }
 
-  /** One of the latest values of a name. @param {string} name @param {number} random */
+  /** Returns one of the latest values of a name. @param {string} name @param {number} random */
   one = (name, random) => {
     const { values } = this.#of(name)
     return values[Math.floor(random * values.length)]
   }
 
-  /** Takes values from the body of a response. @param {Record<string, string>} pointers by name @returns {(body: string) => boolean} false: it lacks one */
+  /** Takes values from a response body. @param {Record<string, string>} pointers by name @returns {(body: string) => boolean} false: one is missing */
   takerFor(pointers) {
     return (body) => {
       const found = Object.entries(pointers).map(
@@ -55,20 +55,27 @@ export class TakenValues {
   }
 }
 
-/** A text or a number in a JSON document; null: there is none that a request can hold. @param {string} body @param {string} pointer */
+/** Returns a text or a number from a JSON document; null if none fits into a request. @param {string} body @param {string} pointer */
 function valueAt(body, pointer) {
   try {
     const steps = pointer.split('/').slice(1)
     const found = steps.reduce(
-      (value, step) => Object(value)[step.replaceAll('~1', '/').replaceAll('~0', '~')],
+      (value, step) => memberOf(value, step.replaceAll('~1', '/').replaceAll('~0', '~')),
       JSON.parse(body),
     )
     const text = ['string', 'number'].includes(typeof found) ? String(found) : ''
-    // Half of a character fits into no URL, and a line break would end a header.
+    // A lone surrogate fits into no URL, and a line break would end a header.
     if (text === '' || text.length > VALUE_MAX_CHARACTERS || !text.isWellFormed()) return null
     // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters meant
     return !/[\u0000-\u001f\u007f]/.test(text) ? text : null
   } catch {
     return null
   }
+}
+
+/** Returns a member of an object, or an element of an array; undefined for all else, such as an array's length. @param {unknown} value @param {string} name */
+function memberOf(value, name) {
+  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined
+  if (Array.isArray(value) && !/^(0|[1-9]\d*)$/.test(name)) return undefined
+  return /** @type {Record<string, unknown>} */ (value)[name]
 }

@@ -4,9 +4,10 @@ import { familyOf, nameOf, namesIn, readUse } from './process.js'
 /** @import { ProcessUse } from './process.js' */
 
 /**
- * Watches a process of whatever program with all its descendants, as one: workers of a cluster, of gunicorn. The returned function gives
- * their resource use since then, or null if the process is gone. What computes in one thread is full when this thread is, so
- * main_core_ratio is that of the busiest thread, or of a whole process whose interpreter runs one thread at a time; open_files are those of the process that has most.
+ * Watches a process of any program and all its descendants as a unit, such as the workers of a cluster or of gunicorn. The returned
+ * function gives their resource use since then, or null if the process is gone. Single-threaded work saturates with its thread, so
+ * main_core_ratio is that of the busiest thread; a process whose interpreter runs one thread at a time counts as one thread.
+ * open_files is that of the process with the most.
  * @param {number} ancestor
  * @returns {() => ProcessUse & { open_files_max: number | null, usable_cores: number | null } | null}
  */
@@ -26,7 +27,7 @@ export function watchFamily(ancestor) {
     )
     const sum = (/** @type {'cpu_s' | 'threads_cpu_s' | 'rss_bytes'} */ name) =>
       grown.reduce((all, one) => all + one[name], 0)
-    // What a process has used in all its life counts as its parent's as soon as it has ended.
+    // Once a process has ended, its parent's CPU time includes everything that it ever used.
     const ended = before.filter(({ pid }) => !now.some((one) => one.pid === pid))
     const cpu_s = Math.max(0, sum('cpu_s') - ended.reduce((all, one) => all + one.cpu_s, 0))
     const [crowded] = now.toSorted((a, b) => b.open_files - a.open_files)
@@ -48,8 +49,11 @@ export function watchFamily(ancestor) {
   }
 }
 
-/** Programs whose threads share one lock of their interpreter (CPython's GIL, CRuby's GVL). */
+/** Programs whose threads share one interpreter lock (CPython's GIL, CRuby's GVL). */
 const ONE_AT_A_TIME = /^(python|gunicorn|uwsgi|celery|uvicorn|ruby|puma|unicorn)/
+
+/** Seconds by which the CPU time of a process may differ from that of its threads: a tick each of user and system time. */
+const TICKS_S = 0.02
 
 /** @typedef {ReturnType<typeof usesOf>[number]} Use */
 
@@ -75,10 +79,13 @@ function threadsOf(pid) {
   return new Map(ids.map((id) => [id, Number(textOf(`/proc/${pid}/task/${id}/schedstat`)?.split(' ')[0] ?? 0) / 1e9]))
 }
 
-/** What a process has used since then; without a reading from then, it is younger. @param {Use} now @param {Use} [before] */
+/** Resources that a process has used since the earlier reading or, without one, since it started. @param {Use} now @param {Use} [before] */
 function sinceOf(now, before) {
   const threads_s = [...now.threads_s].map(([id, cpu_s]) => cpu_s - (before?.threads_s.get(id) ?? 0))
-  const threads_cpu_s = threads_s.reduce((all, one_s) => all + one_s, 0)
+  const living_s = threads_s.reduce((all, one_s) => all + one_s, 0)
+  const own_s = now.own_s - (before?.own_s ?? 0)
+  // Threads that ended, such as one for each connection, count only for the process, in ticks of 10 ms.
+  const threads_cpu_s = own_s > living_s + TICKS_S ? own_s : living_s
   return {
     cpu_s: now.cpu_s - (before?.cpu_s ?? 0),
     threads_cpu_s,

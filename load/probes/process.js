@@ -5,7 +5,6 @@ import { cpuThrottling } from './quota.js'
 
 /** USER_HZ, the unit of times in /proc/PID/stat (proc(5)): 100 on every Linux that Node supports. */
 const TICKS_PER_S = 100
-const PAGE_BYTES = 4096
 
 /**
  * Watches a process, its threads and its ended children. The returned function gives their resource use since then (ratio 1: a whole
@@ -36,9 +35,9 @@ export function watchProcess(pid) {
       // JavaScript runs in the main thread; run_delay_ratio is the share of time that it waits for a core.
       main_core_ratio: grown('main_s', wall_s),
       run_delay_ratio: grown('run_delay_s', wall_s),
-      // How often the main thread was given a core.
+      // Number of times that the main thread was given a core.
       context_switches: grown('switches'),
-      // CPU seconds per second that its control groups may use (null: no quota), and the share of time spent throttled.
+      // CPU seconds per second that its control groups may use (null without a quota), and the share of time spent throttled.
       quota_cores: now.quota_cores,
       throttled_ratio: grown('throttled_s', wall_s),
       rss_bytes: now.rss_bytes,
@@ -47,16 +46,19 @@ export function watchProcess(pid) {
   }
 }
 
-/** What a process has used so far; null without /proc, or if it is gone. @param {number} pid */
+/** Resources that a process has used so far; null without /proc, or if it is gone. @param {number} pid */
 export function readUse(pid) {
   const fields = statFields(pid)
   if (!fields) return null
   // The main thread's id equals the process id.
   const { spent_s = null, run_delay_s = null, switches = null } = schedule(`/proc/${pid}`) ?? {}
-  const cpu_s = ticksOf(fields, 15) / TICKS_PER_S
+  const [own_s, cpu_s] = [ticksOf(fields, 13) / TICKS_PER_S, ticksOf(fields, 15) / TICKS_PER_S]
   const { quota_cores = null, throttled_s = null } = cpuThrottling(pid) ?? {}
-  const rss_bytes = Number(fields[21]) * PAGE_BYTES
+  // In kB, whatever the size of a page.
+  const [, rss_kb] = /^VmRSS:\s*(\d+) kB/m.exec(textOf(`/proc/${pid}/status`) ?? '') ?? []
+  const rss_bytes = Number(rss_kb ?? 0) * 1024
   return {
+    own_s,
     cpu_s,
     threads_cpu_s: threadsCpu_s(pid),
     main_s: spent_s,
@@ -81,7 +83,7 @@ function threadsCpu_s(pid) {
   return /** @type {number[]} */ (spent_s).reduce((sum, own_s) => sum + own_s, 0)
 }
 
-/** @param {string} folder @returns {string[] | null} null: another user's process, or gone */
+/** @param {string} folder @returns {string[] | null} null if the process is another user's, or gone */
 export function namesIn(folder) {
   try {
     return readdirSync(folder)
@@ -117,7 +119,7 @@ export function familyOf(ancestor) {
   return family
 }
 
-/** Each process and its parent, as ps lists them where there is no /proc, as on macOS. @param {string} listed */
+/** Each process and its parent, from the output of ps, which replaces a missing /proc, as on macOS. @param {string} listed */
 export function parentsIn(listed) {
   return [...listed.matchAll(/(\d+) +(\d+)/g)].map(([, pid, parent]) => [Number(pid), Number(parent)])
 }
@@ -127,7 +129,7 @@ function numbersIn(names) {
   return names.filter((name) => /^\d+$/.test(name)).map(Number)
 }
 
-/** The name of a program's process; null: it does not run. @param {number} pid */
+/** The program name of a process; null if it does not run. @param {number} pid */
 export function nameOf(pid) {
   const name =
     textOf(`/proc/${pid}/comm`) ?? spawnSync('ps', ['-o', 'ucomm=', '-p', `${pid}`], { encoding: 'utf8' }).stdout

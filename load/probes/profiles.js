@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -7,17 +7,24 @@ import { fileURLToPath } from 'node:url'
  *   timeDeltas: number[] }} CpuProfile as V8 writes it; timeDeltas in us
  * @typedef {CpuProfile['nodes'][0]['callFrame']} Frame
  * @typedef {Record<'base' | 'head', { profile: CpuProfile, root: string, cpu_us_per_request: number }>} Profiles root: folder of a checkout
- * @typedef {{ name: string, base_us: number, head_us: number }} Changed time of a request in a function, a file or a package itself,
- *   without what it calls
+ * @typedef {{ name: string, base_us: number, head_us: number }} Changed CPU time of a request within a function, file or package,
+ *   excluding its callees
  */
 
-/** Entries that are listed. */
+/** File that names the checkout: a resumed run has another one. */
+const ROOT = 'root'
+/** Number of entries to list. */
 const TOP = 8
 const IDLE = ['(idle)', '(root)']
 const NATIVE = '(Node.js itself)'
 
-/** The URL to preload into a program that shall write its profile to a folder. @param {string} folder */
-export function profilerIn(folder) {
+/**
+ * Makes a folder for the profile of a program, and returns the URL of a module that writes the profile there if it is preloaded.
+ * @param {string} folder @param {string} root folder of the program's checkout
+ */
+export function profilerIn(folder, root) {
+  mkdirSync(folder, { recursive: true })
+  writeFileSync(path.join(folder, ROOT), root)
   const url = new URL('profiler.js', import.meta.url)
   url.searchParams.set('folder', folder)
   return url.href
@@ -60,14 +67,14 @@ function sharesOf({ nodes, samples, timeDeltas }, nameOf) {
   return new Map([...times_us].map(([name, time_us]) => [name, time_us / all_us]))
 }
 
-/** Its name and file, without the line, which a change above it moves. @param {Frame} frame @param {string} root */
+/** Name and file of a function, without its line, which any change above it would shift. @param {Frame} frame @param {string} root */
 function functionOf({ functionName, url }, root) {
   const name = functionName || '(anonymous)'
   const file = fileOf(url, root)
   return file === '' ? name : `${name} (${file})`
 }
 
-/** The file, or the package, that a function is of. @param {Frame} frame @param {string} root */
+/** The file that contains a function, or the package if it is a dependency. @param {Frame} frame @param {string} root */
 function stageOf({ functionName, url }, root) {
   const file = fileOf(url, root)
   if (file === '') return functionName === '(garbage collector)' ? functionName : NATIVE
@@ -75,14 +82,19 @@ function stageOf({ functionName, url }, root) {
   return name ?? file
 }
 
-/** Empty for what V8 and Node.js do in their own machine code. @param {string} url @param {string} root */
+/** The file of a URL, relative to the root; empty for native code of V8 and Node.js. @param {string} url @param {string} root */
 function fileOf(url, root) {
   return url.startsWith('file:') ? path.relative(root, fileURLToPath(url)) : url
 }
 
-/** The largest profile in a folder: that of the service, and not of npm. @param {string} folder @returns {CpuProfile | null} null: none was written */
+/**
+ * The largest profile in a folder, which is the service's rather than npm's, and the folder of the checkout whose files it names.
+ * @param {string} folder @returns {{ profile: CpuProfile, root: string } | null} null if none was written
+ */
 export function readProfile(folder) {
   const files = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.cpuprofile')) : []
   const [largest] = files.map((name) => path.join(folder, name)).sort((a, b) => statSync(b).size - statSync(a).size)
-  return largest === undefined ? null : JSON.parse(readFileSync(largest, 'utf8'))
+  // A run of an older version did not write the root.
+  if (largest === undefined || !existsSync(path.join(folder, ROOT))) return null
+  return { profile: JSON.parse(readFileSync(largest, 'utf8')), root: readFileSync(path.join(folder, ROOT), 'utf8') }
 }

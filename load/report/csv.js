@@ -3,7 +3,7 @@ import { cellName } from './format.js'
 
 /** @import { TrialRecord } from './record.js' */
 
-/** A row for each trial, for spreadsheets and scripts. Units are in the names; an empty cell is unknown. @param {TrialRecord[]} records */
+/** A row for each trial, for spreadsheets and scripts. Names include units; an empty cell means unknown. @param {TrialRecord[]} records */
 export function trialsCsv(records) {
   const rows = records.map(({ trial, started_at, at, cell, load, traffic, probes, outcome, limit }) => {
     const { status, errors, latency_ms } = traffic
@@ -37,8 +37,13 @@ export function trialsCsv(records) {
 
 /** A row for each second of each trial. @param {TrialRecord[]} records */
 export function secondsCsv(records) {
-  const rows = records.flatMap(({ trial, traffic }) => {
-    return (traffic.per_second ?? []).map(({ completed, ok }, second) => ({ trial, second, completed, ok }))
+  const rows = records.flatMap(({ trial, load, traffic: { per_second = [] } }) => {
+    // The record ends with the last answer, so the seconds of load after it had none.
+    const length = per_second.length === 0 ? 0 : Math.max(per_second.length, Math.floor(load.duration_s))
+    return Array.from({ length }, (_, second) => {
+      const { completed = 0, ok = 0 } = per_second[second] ?? {}
+      return { trial, second, completed, ok }
+    })
   })
   return text(rows)
 }
@@ -54,6 +59,6 @@ function pairs(counts) {
 
 /** @param {object[]} rows */
 function text(rows) {
-  // What a service answers must not become a formula of a spreadsheet.
+  // A service's response must not become a spreadsheet formula.
   return `${Papa.unparse(rows, { newline: '\n', escapeFormulae: true })}\n`
 }

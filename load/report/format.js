@@ -23,12 +23,12 @@ export function figure(value) {
   return Number.isNaN(value) ? NONE : decimal(value, value < 100 ? 1 : 0, 0)
 }
 
-/** @type {Map<string, Intl.NumberFormat>} kept, since making one takes far longer than using it */
+/** @type {Map<string, Intl.NumberFormat>} cached, since creating one takes far longer than using it */
 const formats = new Map()
 
-/** 12345.67 -> 12,345.7 @param {number} value @param {number} most decimals @param {number} [least] kept where they are zeros */
+/** 12345.67 -> 12,345.7 @param {number} value @param {number} most decimals @param {number} [least] decimals kept even if zero */
 export function decimal(value, most, least = most) {
-  // Most figures are like this, and Intl takes ten times as long.
+  // Shortcut for most figures: Intl takes ten times as long.
   if (least === 0 && value >= 0 && value < 1000 && Number.isInteger(value)) return String(value)
   const key = `${least} ${most}`
   const format =
@@ -43,12 +43,14 @@ export function ratesText({ low_rps, high_rps }) {
   return high_rps === null ? `at least ${count(low_rps)}/s` : `${count(low_rps)} to ${count(high_rps)}/s`
 }
 
-/** Never rounded up to 100 %. @param {number} ratio */
+/** Rounds down, so that only 1 becomes 100 %. @param {number} ratio */
 export function percent(ratio) {
-  return ratio === 1 ? '100 %' : `${(Math.floor(ratio * 10_000) / 100).toFixed(2)} %`
+  if (ratio === 1) return '100 %'
+  // 0.0003 * 10,000 is a little less than 3.
+  return `${(Math.floor(Number((ratio * 10_000).toFixed(6))) / 100).toFixed(2)} %`
 }
 
-/** Three digits, in the unit that reads best. @param {number | undefined} ms */
+/** About three digits, in ms or s. @param {number | undefined} ms */
 export function milliseconds(ms) {
   if (ms === undefined || Number.isNaN(ms)) return NONE
   if (ms < 1000) return `${ms < 10 ? ms.toFixed(2) : ms.toFixed(ms < 100 ? 1 : 0)} ms`
@@ -65,7 +67,7 @@ export function tenthPercent(ratio) {
   return Number.isFinite(ratio) ? `${(ratio * 100).toFixed(1)} %` : NONE
 }
 
-/** { POOL_MAX: 5, INSERT_MODE: 'single' } -> POOL_MAX=5 INSERT_MODE=single; a lower-case name is left out. @param {Cell | string | null} cell */
+/** { POOL_MAX: 5, INSERT_MODE: 'single' } -> POOL_MAX=5 INSERT_MODE=single; omits lower-case names. @param {Cell | string | null} cell */
 export function cellName(cell) {
   if (cell === null || typeof cell === 'string') return cell ?? ''
   return Object.entries(cell)

@@ -6,13 +6,13 @@ import { drawn, heading, paragraph } from './blocks.js'
  * @import { Elasticity, TrialRecord } from './record.js'
  */
 
-/** The dose that sentences speak of. */
+/** The dose that sentences quote. */
 export const DOSE = 0.1
 const COMMIT = 'postgres-commit'
 
-/** @typedef {{ elasticities?: Elasticity[] }} Proof what each dose did; none: nothing was dosed */
+/** @typedef {{ elasticities?: Elasticity[] }} Proof effect of each dose; none if nothing was dosed */
 
-/** What each dose cost; null: nothing was dosed. @param {Proof} proof @param {string} [name] of the proof, where there are several */
+/** The cost of each dose; null if nothing was dosed. @param {Proof} proof @param {string} [name] of the proof, if there are several */
 export function proofText({ elasticities = [] }, name = 'Proof') {
   return elasticities.length === 0
     ? null
@@ -27,7 +27,7 @@ export function changeText(elasticity) {
   return `slowing ${suspect} by ${DOSE * 100} % ${effectText(elasticity)}`
 }
 
-/** What the dose, or the larger pool, does to the throughput: costs 11 % [9–12] @param {Elasticity} elasticity */
+/** Effect of the dose, or of the larger pool, on the throughput: costs 11 % [9–12] @param {Elasticity} elasticity */
 export function effectText({ elasticity, low, high, factor }) {
   const gainOf = (/** @type {number} */ value) => Math.round(((factor ?? 1 - DOSE) ** value - 1) * 100)
   const gain = gainOf(elasticity)
@@ -39,7 +39,7 @@ export function effectText({ elasticity, low, high, factor }) {
   return `${effect} [${least}${least < 0 ? ' to ' : '–'}${most}]`
 }
 
-/** Which suspects kept their speed, and why. @param {Pick<TrialRecord, 'doses' | 'limit' | 'probes' | 'load' | 'target'>[]} records of a search and its proof */
+/** Suspects that were not slowed, and why. @param {Pick<TrialRecord, 'doses' | 'limit' | 'probes' | 'load' | 'target'>[]} records of a search and its proof */
 export function undosedTexts(records) {
   const waiting = records.findLast(({ limit, probes }) => limit?.resource === COMMIT && probes.postgres?.commit_problem)
   const undosed = records
@@ -58,7 +58,7 @@ export function undosedTexts(records) {
   return reasons.filter(Boolean).map((reason) => `Not slowed: ${reason}.`)
 }
 
-/** The elasticities as bars; null: nothing was dosed. @param {Proof} proof @param {string} [of] whose, where there are several @returns {Picture | null} */
+/** The elasticities as bars; null if nothing was dosed. @param {Proof} proof @param {string} [of] name of the target, if several @returns {Picture | null} */
 export function proofPicture({ elasticities = [] }, of) {
   if (elasticities.length === 0) return null
   const values = elasticities.map(({ elasticity, low, high }) => {
@@ -69,7 +69,7 @@ export function proofPicture({ elasticities = [] }, of) {
   return {
     name: of ? `elasticities-${of.toLowerCase()}` : 'elasticities',
     title: `What moves the throughput${of ? ` of ${of}` : ''}`,
-    about: `Elasticity of the throughput with respect to each suspect's speed: about 1 for the bottleneck, about 0 for a resource with time to spare. Each of ${pairs} pairs compares a slice of the load, in which the suspect was slowed, with the slice next to it; 95 % intervals by ranks.`,
+    about: `Elasticity of the throughput with respect to each suspect's speed: about 1 for the bottleneck, about 0 for a resource with time to spare. Each of ${pairs} pairs compares a short stretch of the load, in which the suspect was slowed, with the stretch next to it; the 95 % intervals are rank-based.`,
     form: {
       kind: 'dots',
       x: { title: 'elasticity', unit: 'number', min: Math.floor(2 * least) / 2 },

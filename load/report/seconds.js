@@ -8,14 +8,12 @@ import { valueText, xyPicture } from './picture.js'
  * @import { TrialRecord } from './record.js'
  */
 
-/** A shorter part of a second has too few requests for a rate. */
-const LEAST_S = 0.05
 /** With rates this far apart, the lower ones would all look like zero on a linear scale. */
 const WIDE_RATIO = 100
 
 /**
- * Successes in each second, trial after trial, beside the offered rate.
- * @param {TrialRecord[]} records @returns {Picture | null} null: no trial has seconds
+ * Successes in each second, trial after trial, next to the offered rate.
+ * @param {TrialRecord[]} records @returns {Picture | null} null if no trial was counted by the second
  */
 export function secondsPicture(records) {
   // A load in which suspects were slowed has neither passed nor failed.
@@ -55,13 +53,17 @@ export function secondsPicture(records) {
   return { ...picture, table: tableOf(judged) }
 }
 
-/** Successes per second, without what was answered after the end of the load. @param {Pick<TrialRecord, 'load' | 'traffic'>} record */
-function secondsOf({ load, traffic }) {
-  const seconds = (traffic.per_second ?? []).map(({ ok }, i) => {
-    const length_s = Math.min(1, load.duration_s - i)
-    return { length_s, rate_rps: ok / length_s }
+/**
+ * Successes per second in each whole second of the load. A last part of a second is left out, unless the load is no longer: its count has
+ * answers that came after the load. The record ends with the last answer, so the seconds after it had none.
+ * @param {Pick<TrialRecord, 'load' | 'traffic'>} record
+ */
+function secondsOf({ load: { duration_s }, traffic: { per_second = [] } }) {
+  if (per_second.length === 0) return []
+  const length_s = Math.min(1, duration_s)
+  return Array.from({ length: Math.max(1, Math.floor(duration_s)) }, (_, second) => {
+    return { length_s, rate_rps: (per_second[second]?.ok ?? 0) / length_s }
   })
-  return seconds.filter(({ length_s }) => length_s > LEAST_S)
 }
 
 /** A row per trial. @param {TrialRecord[]} records */

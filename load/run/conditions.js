@@ -5,37 +5,50 @@
 
 const SHOWN = ['INSERT_MODE', 'POOL_MAX', 'POOL_CONNECT_TIMEOUT_MS', 'MAX_QUEUE_MS', 'PASSWORD_STORAGE', 'NOFILE']
 
-/** The most important settings, as read back. @param {Pick<TrialRecord, 'settings'>[]} records */
+/** The most important settings, as read back from the service; not those of a pool that the proof enlarged. @param {Pick<TrialRecord, 'settings' | 'at'>[]} records */
 export function settingsText(records) {
+  const own = records.filter(({ at }) => !at.relaxed)
   const set = SHOWN.flatMap((name) => {
-    const values = [...new Set(records.map(({ settings }) => settings[name]))].filter((value) => value != null)
+    const values = [...new Set(own.map(({ settings }) => settings[name]))].filter((value) => value != null)
     return values.length > 0 ? [`${name}=${values.join(' or ')}`] : []
   })
-  return set.length > 0 && `Settings, read back: ${set.join(', ')}.`
+  return set.length > 0 && `Settings, as read back from the service: ${set.join(', ')}.`
 }
 
 /**
- * Machine, versions, database and date, a line each. Runs of older versions lack some of them.
+ * Describes the machine, versions, database and date, one line each. Runs of older versions lack some of them.
  * @param {Pick<Run, 'machine' | 'target_machine' | 'versions' | 'database' | 'started_at' | 'finished_at'>} run
+ * @param {Pick<TrialRecord, 'load'>[]} records
  */
-export function conditionsOf({ machine, target_machine: there, versions, database, started_at, finished_at }) {
+export function conditionsOf({ machine, target_machine: there, versions, database, started_at, finished_at }, records) {
   return [
     there && `${there.name}, on which the API ran: ${machineText(there)}, Node ${there.node}`,
     `${there ? 'The generator and the lab: ' : ''}${machineText(machine)}`,
-    versionsText(versions),
+    versionsText(versions, records),
     database && databaseText(database),
     `Begun ${started_at.slice(0, 16).replace('T', ' ')} UTC${finished_at ? '' : ', not finished'}`,
   ].flatMap((line) => line || [])
 }
 
-/** Leaves out what a run did not use. @param {Run['versions']} versions */
-function versionsText({ node, postgres, redline_commit, driver }) {
+/** Lists the versions of what the run used. @param {Run['versions']} versions @param {Pick<TrialRecord, 'load'>[]} records */
+function versionsText({ node, postgres, redline_commit, driver }, records) {
+  // Redline's own generators have the version of Node.
+  const generators = generatorsOf(records, driver?.replace(` (${node})`, '') ?? '')
   return [
     `Node ${node}`,
     ...(postgres === undefined ? [] : [`Postgres ${postgres ?? 'not ours'}`]),
     `Redline ${redline_commit ?? 'without git'}`,
-    ...(driver ? [`load generator ${driver}`] : []),
+    ...(generators.length > 0
+      ? [`load ${generators.length > 1 ? 'generators' : 'generator'}: ${generators.join(', ')}`]
+      : []),
   ].join(', ')
+}
+
+/** The generators that sent the load: a verb may use others than the one it was asked for. @param {Pick<TrialRecord, 'load'>[]} records @param {string} asked with its version; empty if the verb has none */
+function generatorsOf(records, asked) {
+  const used = [...new Set(records.flatMap(({ load }) => load.driver ?? []))]
+  if (used.length === 0) return asked ? [asked] : []
+  return used.map((name) => (asked.startsWith(`${name} (`) ? asked : name))
 }
 
 /** @param {{ kind: string, schema: string } & Durability} database */

@@ -11,11 +11,11 @@ import { isThisMachine } from '../system/addresses.js'
  */
 
 /**
- * Says what a run is about to send to services that are not its own, and asks for consent where one of them is on another machine.
+ * Announces what a run is about to send to services that are not its own, and asks for consent if one of them is on another machine.
  * @param {{ url?: string | null, shown_url?: string, sides?: Record<string, { url: string | null, shown_url?: string }>, mix?: MixPlan,
- *   rates_rps?: number[] | null }} plan with its secrets in place
+ *   rates_rps?: number[] | null }} plan with its secrets resolved
  * @param {() => Pick<Step, 'load' | 'left_s'> | null} firstStep
- * @param {{ isAgreed?: boolean, ask: Ask, note: (text: string) => void }} how isAgreed: by --yes
+ * @param {{ isAgreed?: boolean, ask: Ask, note: (text: string) => void }} how isAgreed: --yes was given
  * @throws {UsageError} without consent
  */
 export async function seekConsent({ url, shown_url, sides = {}, mix, rates_rps }, firstStep, { isAgreed, ask, note }) {
@@ -26,7 +26,7 @@ export async function seekConsent({ url, shown_url, sides = {}, mix, rates_rps }
   if (!mix || !first) return
   const names = targets.map(({ shown }) => shown).join(' and ')
   note(
-    `To ${names} it will send ${requestText(mix)}: ${amountText(first, rates_rps, mix.replay)}. The service is pushed until it breaks, and nothing that the requests store or change there is cleaned up.`,
+    `To ${names}, Redline will send ${requestText(mix)}: ${amountText(first, rates_rps, mix.replay)}. It loads the service until it breaks, and cleans up nothing that the requests store or change.`,
   )
   const isHere = await Promise.all(targets.map(({ url }) => isThisMachine(url)))
   const others = targets.filter((_, i) => !isHere[i]).map(({ url }) => new URL(url).hostname)
@@ -36,7 +36,7 @@ export async function seekConsent({ url, shown_url, sides = {}, mix, rates_rps }
   if (!answer) throw new UsageError('expected a yes, got none: nothing was sent')
 }
 
-/** The first request, without what may be a secret. @param {MixPlan} mix */
+/** Describes the requests, without anything that may be a secret. @param {MixPlan} mix */
 function requestText(mix) {
   const { entries, source, body_base64, method, replay } = mix
   if (replay) {
@@ -56,7 +56,7 @@ function requestText(mix) {
 function amountText({ load, left_s }, rates_rps, replay) {
   const { warmup_s, duration_s } = load
   const seconds = count(Math.ceil(left_s))
-  if (!rates_rps) return `as many as it can take, and more, for about ${seconds} s (${count(1000 * left_s)} at 1,000/s)`
+  if (!rates_rps) return `up to its capacity and beyond, for about ${seconds} s (${count(1000 * left_s)} at 1,000/s)`
   const length_s = (/** @type {number} */ rate_rps) => (replay ? playTime_s(replay, rate_rps) : duration_s)
   const total = rates_rps.reduce((sum, rate_rps) => sum + rate_rps * (warmup_s + length_s(rate_rps)), 0)
   return `about ${count(Math.round(total))} within ${seconds} s`

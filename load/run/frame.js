@@ -13,9 +13,9 @@ import { conditionsOf, settingsText } from './conditions.js'
  */
 
 /**
- * The report of a run: what the verb found, preceded by the problem, all warnings and what could not be applied, and followed by
- * every trial, the method, the command and the machine.
- * @param {Pick<Experiment, 'report'> & { script?: string }} experiment script: of npm, by default the verb
+ * The report of a run: the problem and the verb's answer, all warnings and what could not be applied, the rest of the verb's
+ * report, every trial, the method, the command and the machine.
+ * @param {Pick<Experiment, 'report'> & { script?: string }} experiment script: name of the npm script, by default the verb's
  * @param {Findings} findings @param {Run} run @param {TrialRecord[] | null} records null: the verb measures without trials
  */
 export function framed(experiment, findings, run, records) {
@@ -33,7 +33,7 @@ export function framed(experiment, findings, run, records) {
     heading('How it was measured', { folded: true, ...DETAIL }),
     list([...methods, ...trials, commandOf(run, experiment.script)]),
     heading('Where', { folded: true, ...DETAIL }),
-    list(conditionsOf(run)),
+    list(conditionsOf(run, records ?? [])),
   ]
 }
 
@@ -72,7 +72,7 @@ function methodOf(run, records) {
   const warmup_s = Math.min(...records.map(({ load }) => load.warmup_s))
   const warmup = warmup_s > 0 && Number.isFinite(warmup_s) ? ` after ${warmup_s} s of warm-up or more` : ''
   const late_ms = records.flatMap(({ probes }) => probes.generator?.lateness_ms?.p99 ?? [])
-  // Versions before the backlog was recorded kept every sample.
+  // Versions that did not yet record the backlog kept every sample.
   const isExact = !records.some(({ traffic }) => traffic.backlog && traffic.planned > EXACT_SAMPLES)
   return [
     `Trials of ${times} s${warmup}.${rowsText(records)}`,
@@ -132,7 +132,7 @@ function connectionsText(loads) {
   return `${numbers.join(', ')} connection${numbers.join() === '1' ? '' : 's'}`
 }
 
-/** What each load host did, in all trials. @param {Pick<Run, 'load_hosts'>} run @param {TrialRecord[]} records */
+/** Sums up each load host's part in all trials. @param {Pick<Run, 'load_hosts'>} run @param {TrialRecord[]} records */
 function hostLines({ load_hosts = [] }, records) {
   return load_hosts.map(({ host, system, cores }) => {
     const own = records.flatMap(({ traffic }) => traffic.hosts?.filter((one) => one.host === host) ?? [])

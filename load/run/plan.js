@@ -20,20 +20,20 @@ import { sshPlanOf } from '../system/ssh/plan.js'
  * @import { Bounds, Entry, MixPlan, Plan } from '../report/record.js'
  */
 
-/** connections: in a closed loop. */
+/** Defaults of the flags; connections: of a closed loop. */
 const DEFAULTS = { connections: 256, warmup_ms: 1000, timeout_ms: 10_000, slo_p99_ms: 100, slo_success_ratio: 1 }
-/** Of a trial that was asked for, and of one of the many of a search. */
+/** Duration of a trial at a requested load, and of one of a search's many trials. */
 const LADDER_MS = 10_000
 const SEARCH_MS = 2000
 /** Half-width of a quick search's interval, as a share of its middle. */
 const QUICK_PRECISION_RATIO = 0.08
 /** Minimum length of a trial, as a multiple of the SLO: until the first answers are due, a backlog says nothing. */
 const SLO_TIMES = 3
-/** Some drivers, such as vegeta, return their results at the end, and these are read into memory. */
+/** Limit on a trial's requests: some drivers, such as vegeta, return all results at the end, and we read them into memory. */
 const MAX_REQUESTS = 100_000_000
 const MAX_RATE_RPS = 1_000_000
 const MAX_TRIAL_S = 24 * 3600
-/** Digits of a rate that follows from a log and a speed. */
+/** Significant digits of a rate computed from a log and a speed. */
 const RATE_DIGITS = 4
 /** Flags that contradict --replay. */
 const NOT_REPLAYED = ['mix', 'body', 'method', 'rates', 'arrivals']
@@ -68,22 +68,22 @@ export const PLAN_FLAGS = {
   'slo-p99': durationFlag(`a trial passes with a p99 up to this (default ${DEFAULTS.slo_p99_ms}ms)`),
   'slo-success': {
     value: 'PERCENT',
-    about: `and with at least this percentage of successful requests (default ${100 * DEFAULTS.slo_success_ratio})`,
+    about: `a trial passes with at least this success percentage (default ${100 * DEFAULTS.slo_success_ratio})`,
     parse: ratioOfPercent,
     expected: 'a percentage above 0, at most 100, such as 99.9',
   },
   slo: {
     value: 'CONDITIONS',
     about:
-      'replaces both, as a list of conditions: p50<5ms,p99<50ms,success>=99.9% (also p90, p95, p999, mean, max; success is 100 % unless stated). With several --slo, the run finds a capacity for each; the first is the answer',
+      'instead of --slo-p99 and --slo-success: p50<5ms,p99<50ms,success>=99.9% (also p90, p95, p999, mean, max; success is 100 % unless stated). With several --slo, the run finds a capacity for each; the first is the answer',
     parse: boundsOf,
     expected: SLO_EXPECTED,
     multiple: true,
   },
   sustained: durationFlag(
-    'in a search, the last trial at the lower edge lasts this long and includes a Postgres CHECKPOINT',
+    'in a search, length of the last trial at the lower bound, which includes a Postgres CHECKPOINT',
   ),
-  'no-confirm': { value: '', about: 'skip relaxing the limit to see whether the capacity moves' },
+  'no-confirm': { value: '', about: 'skip the check that relaxing the limit moves the capacity' },
   'no-proof': {
     value: '',
     about: 'skip the proof of the limit, which slows each suspect in turn (saves one to two minutes)',
@@ -130,7 +130,7 @@ export const PLAN_FLAGS = {
 
 /**
  * @param {Record<string, any>} flags parsed by PLAN_FLAGS @param {NodeJS.ProcessEnv} [settings] of the API @returns {Plan}
- * @throws {UsageError} where flags do not go together
+ * @throws {UsageError} if flags contradict each other
  */
 export function planOf(flags, settings = {}) {
   const { url = null, ssh } = flags
@@ -184,7 +184,7 @@ export function planOf(flags, settings = {}) {
   }
 }
 
-/** The SLOs that were asked for, each with those of the mix's entries. @param {Record<string, any>} flags @param {Entry[]} [entries] */
+/** The requested SLOs, each including those of the mix's entries. @param {Record<string, any>} flags @param {Entry[]} [entries] */
 function slosOf({ slo: asked, ...flags }, entries = []) {
   const success_ratio = flags['slo-success'] ?? DEFAULTS.slo_success_ratio
   const given = asked ?? [{ p99_ms: flags['slo-p99'] ?? DEFAULTS.slo_p99_ms }]
@@ -205,13 +205,13 @@ function refuseMisfits({ name, loop }, flags, connections, duration_s) {
       isClosed && flags.rates,
     [`--connections: expected one number for the open-loop driver ${name}, got ${connections}`]:
       !isClosed && connections.length > 1,
-    '--slo: expected all conditions in it, got --slo-p99 or --slo-success as well':
+    '--slo: cannot be combined with --slo-p99 or --slo-success':
       flags.slo && (flags['slo-p99'] || flags['slo-success']),
     [`--slo: expected one for the closed-loop driver ${name}, which finds no capacity, got ${flags.slo?.length}`]:
       isClosed && flags.slo?.length > 1,
     [`--unbounded: expected --driver vegeta, got ${name}, whose connections are a fixed set`]:
       flags.unbounded && name !== 'vegeta',
-    '--sustained: expected a search for the capacity, without --rates and --speed and in an open loop':
+    '--sustained: expected an open-loop search for the capacity, without --rates and --speed':
       flags.sustained && (flags.rates || flags.speed || isClosed),
     '--speed: requires --replay': flags.speed && !flags.replay,
     '--duration: cannot be combined with --speed, which plays the whole log': flags.speed && flags.duration,
@@ -220,7 +220,7 @@ function refuseMisfits({ name, loop }, flags, connections, duration_s) {
     '--replay: requires --url; the local API does nothing but store users': flags.replay && !flags.url,
     [`--arrivals: expected --driver paced, got ${name}, which sends evenly or as answers come`]:
       flags.arrivals === 'poisson' && name !== 'paced',
-    '--quick: expected a search for the capacity, without --rates or --speed and in an open loop':
+    '--quick: expected an open-loop search for the capacity, without --rates or --speed':
       flags.quick && (flags.rates || flags.speed || isClosed),
     '--start: requires --url, at which the service will answer': flags.start && !flags.url,
     '--pid: cannot be combined with --start, whose process is known': flags.pid && flags.start,
@@ -235,7 +235,7 @@ function refuseMisfits({ name, loop }, flags, connections, duration_s) {
   if (misfit) throw new UsageError(misfit[0])
 }
 
-/** The rates at which a log plays at these multiples of its own speed. @param {MixPlan} mix @param {number[]} speeds @throws {UsageError} */
+/** The rates that replay a log at these multiples of its own speed. @param {MixPlan} mix @param {number[]} speeds @throws {UsageError} */
 function ratesOf({ replay }, speeds) {
   if (!replay) return null
   return speeds.map((speed) => {
@@ -251,11 +251,11 @@ function ratesOf({ replay }, speeds) {
 function runningProcess(text) {
   const pid = /^\d{1,7}$/.test(text) ? Number(text) : 0
   const name = pid > 0 ? nameOf(pid) : null
-  // A family with this process in it cannot be stopped for a dose.
+  // A dose must not stop a family that includes this process.
   return name === null || familyOf(pid).includes(process.pid) ? undefined : { pid, name }
 }
 
-/** Refuses processes that have ended since they were named, as before a --resume: their id may be another's now. @param {Plan} plan @throws {UsageError} */
+/** Refuses processes that have ended, for example before a --resume: their ids may be reused. @param {Plan} plan @throws {UsageError} */
 export function refuseEnded({ pids = [] }) {
   for (const { pid, name } of pids) {
     const now = nameOf(pid) ?? 'none'
@@ -271,7 +271,7 @@ function postgresUrl(text) {
 }
 
 /**
- * A plan for loads on services of our own, none of which is judged by its latency.
+ * A plan for loads on our own services, whose latency is not judged.
  * @param {{ seed: number, duration_s: number, timeout_s: number }} options @returns {Plan}
  */
 export function localPlan({ seed, duration_s, timeout_s }) {

@@ -45,14 +45,14 @@ const LAB = {
 const NOTHING_YET = { interrupted: false, finished_at: null, problem: null }
 
 /**
- * Measures until the design is done, keeping each trial as it ends, and then writes the report, also of a run that was interrupted
- * (run.interrupted) or broke off (run.problem).
+ * Measures until the design is done, keeps each trial as it ends, and then writes the report, even if the run was interrupted
+ * (run.interrupted) or failed (run.problem).
  * @param {Begun} begun @param {Io} io
- * @returns {Promise<{ run: any, measured: number, blocks: Block[] }>} measured: trials, or rows of a loop of its own
+ * @returns {Promise<{ run: any, measured: number, blocks: Block[] }>} measured: number of trials, or of rows of a verb without trials
  * @typedef {{ experiment: Verb, run: any, plan: any, results: Results }} Begun run: run.json so far: run_id, verb, argv,
- *   started_at, plan as it may be kept; plan: with its secrets in place
+ *   started_at, plan without secrets; plan: with its secrets resolved
  * @typedef {{ signal: AbortSignal, progress: Progress, environment: Environment, ask: Ask, lab?: Partial<Lab> }} Io signal: stops
- *   load within a second; what was measured stays; lab: what stands in for the real one
+ *   the load within a second, but keeps the measurements; lab: replaces parts of the real one
  */
 export async function runExperiment({ experiment, run, plan, results }, io) {
   const lab = { ...LAB, ...io.lab }
@@ -65,7 +65,7 @@ export async function runExperiment({ experiment, run, plan, results }, io) {
     else await takeRows(experiment.measure(plan, io), state, measured)
   } catch (error) {
     if (measured.length === 0) results.releaseUnused()
-    // Nothing has been written before the first target was open, so there is nothing to report.
+    // Before the first target is open, nothing is written, so there is nothing to report.
     const isRefusal = error instanceof UsageError && measured.length === before
     const hasBegun = hasTrials ? state.pinning : measured.length > 0
     if (isRefusal || !hasBegun) throw error
@@ -73,7 +73,7 @@ export async function runExperiment({ experiment, run, plan, results }, io) {
     if (!io.signal.aborted) state.problem = `the run broke off: ${/** @type {Error} */ (error).message}`
   }
   const findings = experiment.analyse(plan, measured, state)
-  // A run that was resumed only to be analysed again ended when its last trial did.
+  // A run that was resumed only to be reanalysed keeps the time at which it finished.
   const wasOver = hasTrials && measured.length === before && run.finished_at
   Object.assign(state, findings.kept, { finished_at: wasOver ? run.finished_at : lab.now().toISOString() })
   if (!state.interrupted) state.problem ??= findings.problem
@@ -88,14 +88,14 @@ export async function runExperiment({ experiment, run, plan, results }, io) {
   }
   const texts = blocks.flatMap((block) => (block.kind === 'answer' ? block.text : []))
   results.writeText('junit.xml', junitOf(state, hasTrials ? measured : [], texts.join(' ')))
-  // A picture that cannot be drawn must not lose what was measured.
+  // A picture that cannot be drawn must not cost us the measurements.
   await lab.writeReport(results, titleOf(state), blocks).catch((error) => {
     io.progress.note(`report.html could not be written: ${error.message}`)
   })
   return { run: state, measured: measured.length, blocks }
 }
 
-/** @param {AsyncIterable<any>} measuring @param {any} state run.json, kept up to date @param {any[]} rows each new one is added */
+/** @param {AsyncIterable<any>} measuring @param {any} state run.json, kept up to date @param {any[]} rows receives each new one */
 async function takeRows(measuring, state, rows) {
   const versions = { node: process.version, redline_commit: await redlineCommit() }
   Object.assign(state, { machine: describeMachine(), versions, rows })
@@ -104,12 +104,12 @@ async function takeRows(measuring, state, rows) {
 
 /**
  * @param {Begun & { experiment: Experiment }} begun @param {any} state run.json, kept up to date
- * @param {TrialRecord[]} records those that there are; each new one is added @param {Io} io @param {Lab} lab
+ * @param {TrialRecord[]} records the existing ones; receives each new one @param {Io} io @param {Lab} lab
  */
 async function runTrials({ experiment, run, plan, results }, state, records, io, lab) {
   const { signal, progress } = io
   const { design, open = openPlanned } = experiment
-  // A run that is over is only analysed again, and remains one of the machine and the versions that measured it.
+  // A complete run is only reanalysed, and keeps the machine and the versions that measured it.
   if (run.machine && design(plan, records, []) === null) {
     state.warnings = [...new Set(run.warnings ?? [])]
     return
@@ -117,7 +117,7 @@ async function runTrials({ experiment, run, plan, results }, state, records, io,
   Object.assign(state, { capacity: null, limit: null, warnings: run.warnings ?? [], not_applied: [] })
   const origin = await lab.openOrigin(plan, io)
   const site = await lab.openSite(plan, results, { ...io, runId: run.run_id }).catch((error) => {
-    // A run that cannot be resumed for want of its database stays as it is.
+    // A run that cannot be resumed because its database is unavailable stays unchanged.
     throw error instanceof DatabaseError && records.length > 0 ? new UsageError(error.message) : error
   })
   let opened = /** @type {{ cell: any, target: Target, trials: number } | null} */ (null)
@@ -159,6 +159,7 @@ async function runTrials({ experiment, run, plan, results }, state, records, io,
         timeout_s: plan.timeout_s,
         ...origin.of(load.driver),
         ...load,
+        warmup_s: opened.trials > 0 ? load.warmup_s : Math.max(load.warmup_s, step.cold_warmup_s ?? 0),
       }
       progress.trialStarted(trialPlan, step.left_s, cell, step.about)
       const database = target.countsRows ? site.database : null
@@ -171,7 +172,7 @@ async function runTrials({ experiment, run, plan, results }, state, records, io,
       warnOfMetrics(state, record)
       noisy = record.outcome.blame === 'noise' ? noisy + 1 : 0
       if (noisy === 0) continue
-      // Noise comes in spells: a trial repeated at once would only measure the same one again.
+      // Noise comes in bursts: a trial repeated at once would only measure the same burst.
       const wait_s = CALM_S * 2 ** Math.min(noisy - 1, 2)
       progress.note(`the machine was noisy: waiting ${wait_s} s`)
       await lab.pause(wait_s * 1000, signal)
@@ -199,7 +200,7 @@ function warnOfMetrics({ warnings }, { probes }) {
 }
 
 /**
- * The default target: the plan's URL, or the local API. A cell relaxes a limit, which may be more than the host allows.
+ * Opens the default target: the plan's URL or the local API. A cell relaxes a limit, possibly beyond what the host allows.
  * @param {Cell | null} cell @param {Place} place @param {Pick<Plan, 'url' | 'metrics_url' | 'shown_url' | 'start' | 'pids'>} plan
  */
 export async function openPlanned(cell, place, plan) {
@@ -212,7 +213,7 @@ export async function openPlanned(cell, place, plan) {
   })
 }
 
-/** Trials on another machine or database cannot be compared. @param {any} before run.json as it was @param {any} now @throws {OtherConditions} */
+/** Refuses incomparable machines and databases. @param {any} before run.json as it was @param {any} now @throws {OtherConditions} */
 function refuseOtherPlace(before, now) {
   refuseOthers(machinesOf(before), machinesOf(now))
   const [was, is] = [before, now].map(
@@ -224,13 +225,13 @@ function refuseOtherPlace(before, now) {
   throw new OtherConditions(`expected the database of the run (${was}), got ${is}: ${advice}`)
 }
 
-/** Nor can those under other conditions. @param {Record<string, unknown>} was @param {Record<string, unknown>} is @throws {OtherConditions} */
+/** Refuses incomparable conditions. @param {Record<string, unknown>} was @param {Record<string, unknown>} is @throws {OtherConditions} */
 function refuseOthers(was, is) {
   const changed = Object.keys({ ...was, ...is }).find(
     (name) => !/PORT$|ROUND_TRIP/.test(name) && was[name] !== is[name],
   )
   if (!changed) return
-  throw new OtherConditions(`expected ${changed}=${was[changed]}, as the run began, got ${changed}=${is[changed]}`)
+  throw new OtherConditions(`expected ${changed}=${was[changed]}, as when the run began, got ${changed}=${is[changed]}`)
 }
 
 /** @param {any} run */

@@ -19,21 +19,21 @@ import { openHost } from '../system/ssh/host.js'
  */
 
 /**
- * The database, and the machine and cores for the target. With the API on another host, the lab and its generator have all of
- * this machine.
+ * Opens the database, and the machine and cores for the target. If the API runs on another host, the lab and its generator have
+ * all of this machine.
  * @param {Plan} plan @param {Results} results @param {Io & { runId: string }} io @param {typeof pinToCores} [takeCores]
- * @returns {Promise<Site>} @throws {UsageError} the database is not named as one that may be emptied
+ * @returns {Promise<Site>} @throws {UsageError} if the database was not named as one that may be emptied
  * @typedef {{ database: Database | null, cores: Cores | null, place: Place, host: Host | null, look?: Look, close: () => Promise<void> }} Site
- *   look: at the database of a service that is not ours; cores: of this machine; null: nothing is pinned here; host: on which the API runs, if not here
+ *   look: reads a service's own database; cores: of this machine, null if nothing is pinned here; host: the API's, if not this machine
  * @typedef {{ api: string, others: string }} Cores
- * @typedef {Parameters<typeof openLocal>[0] & { allCores: string | null, host?: Host, signal?: AbortSignal }} Place where a target is to run
+ * @typedef {Parameters<typeof openLocal>[0] & { allCores: string | null, host?: Host, signal?: AbortSignal }} Place where a target will run
  */
 export async function openSite(plan, results, io, takeCores = pinToCores) {
   const { progress, environment, signal, runId } = io
   const logFile = results.file('api.log')
   if (plan.url) {
     const cores = plan.start ? takeCores() : null
-    // A service of the user's finds the environment that it would have had without the lab.
+    // A user's service gets the environment that it would have without the lab.
     const env = { ...environment.forApi, ...environment.pg }
     const place = { databaseUrl: '', cores: cores?.api ?? null, allCores: null, env, logFile, signal }
     const look = plan.postgres_url ? await lookAt(plan.postgres_url) : undefined
@@ -77,17 +77,17 @@ function lookAt(url) {
 const BLIND_ROLE =
   '--postgres-url: its role does not see what other sessions wait for: GRANT pg_monitor TO it, as a superuser'
 
-/** A URL in `.env` is for the API, whose rows are of value; the lab would empty a table. @param {Environment} environment @throws {UsageError} */
+/** Refuses the API's URL, from `.env`: the lab would empty a table that matters. @param {Environment} environment @throws {UsageError} */
 export function refuseUnnamed({ database: { url, isNamed } }) {
   if (!url || isNamed) return
   throw new UsageError(
-    'DATABASE_URL comes from .env: expected a database that is named for this run, since the lab empties its table before ' +
-      'every trial. --database-url embedded measures with a Postgres that is started for it; --database-url URL (or ' +
+    'DATABASE_URL comes from .env: expected a database chosen for this run, since the lab empties its table before ' +
+      'every trial. --database-url embedded starts a Postgres for the run; --database-url URL (or ' +
       `DATABASE_URL in the environment) names yours, where the lab works in a schema of its own, ${LAB_SCHEMA}`,
   )
 }
 
-/** What run.json says of the surroundings. @param {Plan} plan @param {Site} site */
+/** Describes a run's environment, for run.json. @param {Plan} plan @param {Site} site */
 export async function describeRun(plan, { database, cores, host }) {
   const driver = DRIVERS[plan.driver]
   const what = host ? host.name : 'this system'
@@ -108,7 +108,7 @@ export async function describeRun(plan, { database, cores, host }) {
 }
 
 /**
- * Which core did what, in the report's words.
+ * Describes which core ran what, for the report.
  * @param {Pick<Plan, 'url' | 'start'>} plan
  * @param {Pick<Site, 'cores'> & { database: { kind: string } | null, host?: Pick<Host, 'name' | 'cores'> | null }} bench
  * @param {Pick<Target, 'cores'>} target

@@ -22,16 +22,16 @@ import { leftOver_s, warmUp } from './warmup.js'
  */
 
 /**
- * A trial that was cut off has no record, so that a resumed run has another one of its number; what it sends must be new all the same.
- * More than any run has.
+ * Offset of trial numbers in a resumed run, above the number of trials of any run: an interrupted trial has no record, so the resumed
+ * run reuses its number, but must send new requests all the same.
  */
 const RESUMED_TRIALS = 10_000
 
 /**
- * One trial: empty the table (and fill it, where that is what is tested), warm up, drive, count the stored rows, judge.
+ * Runs one trial: empties the table (and fills it if the target asks for that), warms up, drives, counts the stored rows, judges.
  * @param {{ target: Target, database: Database | null, look?: Look, slo: Slo, runId: string, experiment: string, at: At, cell: any }} setup
- *   database: null when the target's rows are not ours to count; look: at the database of such a target
- * @param {TrialPlan} plan @param {AbortSignal} signal @param {(counts: any) => void} onCounts while the load is on
+ *   database: null if the target's rows are not ours to count; look: reads the database of such a target
+ * @param {TrialPlan} plan @param {AbortSignal} signal @param {(counts: any) => void} onCounts called while the load runs
  * @param {(...args: Parameters<typeof startGenerator>) => Promise<Generator>} [start] @returns {Promise<TrialRecord>}
  * @typedef {StepLoad & Pick<Load, 'load_hosts' | 'ssh_config' | 'local_addresses'> & { trial: number, resumptions?: number, mix: MixPlan,
  *   timeout_s: number }} TrialPlan trial: number within the run, from 1; resumptions: of the run
@@ -55,14 +55,14 @@ export async function runTrial(setup, plan, signal, onCounts, start = startGener
     if (target.disturb) calm = await target.disturb(generator, at, load, signal)
     const warmup = await orDied(target, warmUp(generator, plan))
     await setTimeout(leftOver_s(plan, warmup) * 1000, undefined, { signal })
-    // A target that has just started opens its connections, each with a process of Postgres, in the warm-up.
+    // A target that has just started opens its connections, each with a Postgres process, during the warm-up.
     if (plan.slices) dosing = await openDosing(await suspectsIn(plan.slices, { target, generator, database }), signal)
     await orDied(target, generator.ready(plan.duration_s))
     const counted = target.writesBeside ? null : database
     const rowsBefore = await orAborted(signal, async () => counted?.countRows())
-    if (rowsBefore === 0 && warmup.ok > 0) {
+    if (rowsBefore === 0 && warmup.created > 0) {
       throw new DatabaseError(
-        `the service acknowledged ${warmup.ok} rows, none of which is in the table that the lab checks: ` +
+        `the service acknowledged ${warmup.created} rows, none of which is in the table that the lab checks: ` +
           'expected both to use one database and one search_path',
       )
     }
@@ -71,7 +71,7 @@ export async function runTrial(setup, plan, signal, onCounts, start = startGener
       if (signal.aborted) started.stop()
       return started
     })
-    // The probes end with the last answer: what the generator computes afterwards is not part of the load.
+    // The probes end with the last response: what the generator computes afterwards is not part of the load.
     let findings
     const onEnd = () => {
       findings = probes?.end()
@@ -122,7 +122,7 @@ export async function runTrial(setup, plan, signal, onCounts, start = startGener
 }
 
 /**
- * Runs a CHECKPOINT during the load and times it. A role without pg_checkpoint gets the reason why there was none.
+ * Runs a CHECKPOINT during the load and times it. On failure, such as a role without pg_checkpoint, returns the reason.
  * @param {Database | null} database @param {number} delay_s @param {AbortSignal} signal
  * @returns {Promise<Pick<TrialRecord['probes']['postgres'], 'checkpoint_s' | 'checkpoint_problem'>>}
  */
@@ -144,7 +144,7 @@ function describeLoad({ mix, trial, resumptions, ssh_config, load_hosts, slices,
   return { ...load, ...hosts, mix: mix.name, seed: mix.seed }
 }
 
-/** The time of a fixed piece of work on the service's cores; null: they are not known. @param {Target} target @returns {Promise<number | null>} ms */
+/** Times a fixed piece of work on the service's cores; null: unknown. @param {Target} target @returns {Promise<number | null>} ms */
 async function workOn_ms({ kind, host, cores }) {
   if (host) return host.ask('timeWork', { cores })
   return kind === 'local' || kind === 'started' ? timeWork_ms(cores) : null
@@ -165,7 +165,7 @@ function orDied(target, work) {
   return Promise.race([work, target.died])
 }
 
-/** Without it, Ctrl-C would wait for a query that waits for a lock in Postgres. @template T @param {AbortSignal} signal @param {() => Promise<T>} work */
+/** Stops waiting on Ctrl-C, even for a query blocked by a lock. @template T @param {AbortSignal} signal @param {() => Promise<T>} work */
 async function orAborted(signal, work) {
   signal.throwIfAborted()
   const settled = new AbortController()

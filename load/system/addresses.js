@@ -5,6 +5,9 @@ import { networkInterfaces } from 'node:os'
 const LOOPBACK = new BlockList()
 LOOPBACK.addSubnet('127.0.0.0', 8)
 LOOPBACK.addAddress('::1', 'ipv6')
+// A client that connects to the unspecified address reaches its own machine.
+LOOPBACK.addAddress('0.0.0.0')
+LOOPBACK.addAddress('::', 'ipv6')
 
 /** Whether a URL leads to this machine. A name that cannot be resolved does not. @param {string} url */
 export async function isThisMachine(url) {

@@ -6,13 +6,13 @@ import { leashed } from '../../sql/leash.js'
 import { planCores } from './machine.js'
 
 /**
- * @import { SpawnOptions, StdioOptions } from 'node:child_process'
+ * @import { ChildProcess, SpawnOptions, StdioOptions } from 'node:child_process'
  * @import { Readable } from 'node:stream'
  */
 
 /**
  * Starts a program that the kernel kills when this process ends. @param {string[]} command @param {SpawnOptions} options
- * @param {'KILL' | 'INT'} [signal] INT: it has something to tidy up
+ * @param {'KILL' | 'INT'} [signal] INT: lets the program clean up
  */
 export function spawnLeashed(command, options, signal = 'KILL') {
   const [program, ...args] = leashed(command, { signal })
@@ -24,7 +24,7 @@ export function versionOf(program, flag, pattern) {
   return spawnSync(program, [flag], { encoding: 'utf8' }).stdout?.match(pattern)?.[1] ?? 'unknown'
 }
 
-/** Collects a stream of text; the function returns what has come so far. @param {Readable | null} stream */
+/** Collects a stream of text; the returned function returns the text so far. @param {Readable | null} stream */
 export function collect(stream) {
   let text = ''
   stream?.setEncoding('utf8').on('data', (chunk) => {
@@ -34,30 +34,26 @@ export function collect(stream) {
 }
 
 /**
- * Starts a program that ends with this process, in a process group of its own: Ctrl-C on the terminal is for the lab, which stops
- * its children in order.
+ * Starts a program that ends with this process, in a process group of its own: Ctrl-C on the terminal reaches only the lab, which
+ * stops its children in order.
  * @param {string[]} command program and arguments
  * @param {{ cores: string | null, nofile?: number | string | null, env?: NodeJS.ProcessEnv, stdio: StdioOptions, cwd?: string,
  *   leash?: 'KILL' | 'INT' }} options
  *   cores: list such as "0" or "1-3"; null: ours; nofile: limit of open files, soft and hard, since Node raises the soft limit to the
- *   hard one; a string is passed to prlimit as it is; leash: signal that it gets when this process has ended
+ *   hard one; prlimit gets a string unchanged; leash: signal that it gets when this process ends
  */
 export function startChild(command, { cores, nofile = null, env, stdio, cwd, leash }) {
   const pinned = cores === null ? [] : ['taskset', '-c', cores]
   const limits = typeof nofile === 'number' ? `${nofile}:${nofile}` : nofile
   const limited = limits === null ? [] : ['prlimit', `--nofile=${limits}`]
   const child = spawnLeashed([...pinned, ...limited, ...command], { env, stdio, cwd, detached: true }, leash)
+  endWithUs(child, leash)
   /** @type {Promise<{ code: number | null, signal: string | null }>} rejects if the program cannot be started */
   const exited = once(child, 'exit').then(([code, signal]) => ({ code, signal }))
   exited.catch(() => {})
   const isRunning = () => child.exitCode === null && child.signalCode === null
-  /** Sends SIGKILL to the whole process group. */
   const kill = () => {
-    try {
-      if (isRunning() && child.pid) process.kill(-child.pid, 'SIGKILL')
-    } catch {
-      // It has just ended.
-    }
+    if (isRunning()) killGroup(child)
   }
   return {
     child,
@@ -76,6 +72,32 @@ export function startChild(command, { cores, nofile = null, env, stdio, cwd, lea
 
 /** @typedef {ReturnType<typeof startChild>} Child */
 
+/** @type {Map<ChildProcess, NodeJS.Signals>} running children, and the signal that each gets when this process exits */
+const running = new Map()
+
+/** Ends a child when this process exits: the kernel does so, too, but not on every system. @param {ChildProcess} child @param {'KILL' | 'INT'} [leash] */
+function endWithUs(child, leash = 'KILL') {
+  if (running.size === 0) process.once('exit', endAll)
+  running.set(child, `SIG${leash}`)
+  child.once('exit', () => {
+    running.delete(child)
+    if (running.size === 0) process.off('exit', endAll)
+  })
+}
+
+function endAll() {
+  for (const [child, signal] of running) killGroup(child, signal)
+}
+
+/** Sends a signal to the process group of a detached child. @param {ChildProcess} child @param {NodeJS.Signals} [signal] */
+export function killGroup({ pid }, signal = 'SIGKILL') {
+  try {
+    if (pid) process.kill(-pid, signal)
+  } catch {
+    // It has just ended.
+  }
+}
+
 /** Moves this process, and all that it starts from now on, off the API's core; null: nothing is pinned. */
 export function pinToCores() {
   const cores = planCores()
@@ -88,8 +110,8 @@ export function pinSelf(cores) {
 }
 
 /**
- * Checks a program that we built or fetched earlier: if others may write to the file or its folder, we would run theirs. Returns what
- * completes "got …"; null: it is ours or root's, and nobody else may write to it.
+ * Checks a program that we built or fetched earlier: if others may write to the file or its folder, we might run their code. Returns
+ * what completes "got …", or null if it is ours or root's and nobody else may write to it.
  * @param {string} file
  */
 export function foreignProgram(file) {

@@ -1,22 +1,24 @@
 import { execFile } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { makeScratch } from '../../sql/scratch.js'
 import { UsageError } from '../command/errors.js'
+import { collect, startChild } from '../system/processes.js'
 
 const execute = promisify(execFile)
 const BUILD_TIMEOUT_MS = 600_000
-/** Of the local API, whose packages need no scripts. */
+/** Build command of the local API, whose packages need no scripts. */
 const NPM_CI = 'npm ci --ignore-scripts --omit=optional --no-audit --no-fund'
 
 /**
- * Checks each ref out into a folder of its own and builds it there. The repository itself is not touched: a checkout is a clone that
+ * Checks each ref out into a folder of its own and builds it there. The repository itself stays untouched: a checkout is a clone that
  * borrows its objects.
  * @param {Record<string, string>} refs by side @param {{ build: string | null, isOurs: boolean, signal: AbortSignal, note: (text: string) => void }} how
  *   build: command for the shell; isOurs: the refs hold this API
- * @returns {Promise<Checkouts>} @throws {UsageError} for a ref that is not there, or cannot be built
- * @typedef {{ folder: string, paths: Record<string, string>, commits: Record<string, string> }} Checkouts folder: of them all; to be removed
+ * @returns {Promise<Checkouts>} @throws {UsageError} for a ref that does not exist, or cannot be built
+ * @typedef {{ folder: string, paths: Record<string, string>, commits: Record<string, string> }} Checkouts folder: of all of them; to be removed
  */
 export async function checkOut(refs, { build, isOurs, signal, note }) {
   const root = (await git(['rev-parse', '--show-toplevel'], signal)).trim()
@@ -48,7 +50,7 @@ export async function checkOut(refs, { build, isOurs, signal, note }) {
   }
 }
 
-/** Borrows the packages of the repository where both want the same. @param {string} root @param {string} own @returns {boolean} whether they do */
+/** Links the repository's packages if the lock files agree. @param {string} root @param {string} own @returns {boolean} whether it did */
 function linkPackages(root, own) {
   const [ours, its] = [root, own].map((folder) => path.join(folder, 'package-lock.json'))
   const packages = path.join(root, 'node_modules')
@@ -59,13 +61,21 @@ function linkPackages(root, own) {
 
 /** @param {string} command @param {string} cwd @param {{ side: string, signal: AbortSignal, note: (text: string) => void }} how */
 async function run(command, cwd, { side, signal, note }) {
+  signal.throwIfAborted()
   note(`${side}: ${command} …`)
-  await execute('sh', ['-c', command], { cwd, signal, timeout: BUILD_TIMEOUT_MS, maxBuffer: 64 << 20 }).catch(
-    (error) => {
-      signal.throwIfAborted()
-      throw new UsageError(`--build: expected "${command}" to succeed for --${side}, got: ${lastWords(error)}`)
-    },
-  )
+  const { child, kill } = startChild(['sh', '-c', command], { cores: null, cwd, stdio: ['ignore', 'pipe', 'pipe'] })
+  const [stdout, stderr] = [collect(child.stdout), collect(child.stderr)]
+  const timeout = AbortSignal.timeout(BUILD_TIMEOUT_MS)
+  const cut = AbortSignal.any([signal, timeout])
+  // All that the command has started ends with it.
+  cut.addEventListener('abort', kill)
+  const [code, killed] = await once(child, 'close').finally(() => cut.removeEventListener('abort', kill))
+  signal.throwIfAborted()
+  if (code === 0) return
+  const ended = killed ? `its end by ${killed}` : `exit code ${code}`
+  const message = timeout.aborted ? `no end within ${BUILD_TIMEOUT_MS / 1000} s` : ended
+  const words = lastWords({ stdout: stdout(), stderr: stderr(), message })
+  throw new UsageError(`--build: expected "${command}" to succeed for --${side}, got: ${words}`)
 }
 
 /** @param {string[]} args @param {AbortSignal} signal @param {string} [flag] for the message @returns {Promise<string>} */

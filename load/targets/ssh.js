@@ -15,13 +15,13 @@ const POLL_TIMEOUT_MS = 5000
 /**
  * Has the agent on another host start the API, and waits until the API is ready there and answers here.
  * @param {Place} place @returns {Promise<Target>}
- * @throws {UsageError} when the API refuses its configuration, or its port is closed to us
+ * @throws {UsageError} if the API refuses its configuration, or its port is closed to us
  */
 export async function openSsh(place) {
   const { databaseUrl, env, node, nofile, cores } = place
   const host = /** @type {Host} */ (place.host)
   const died = host.died()
-  // Files of this checkout are in the host's copy.
+  // The host's copy includes the files of this checkout.
   const nodeFlags = place.nodeFlags?.map((flag) => {
     return flag.replace(ROOT.href, `file://${host.root}`).replace(fileURLToPath(ROOT), host.root)
   })
@@ -39,7 +39,7 @@ export async function openSsh(place) {
     const origin = `http://${isIPv6(host.address) ? `[${host.address}]` : host.address}:${host.port}`
     const tunnelled = '/readyz of the API through the connection'
     await check(`${adminUrl}/readyz`, host, tunnelled, 'sshd has to allow forwarding (AllowTcpForwarding)')
-    const answers = `the API on port ${host.port} of ${host.address}, which is ready there, to answer here`
+    const answers = `the API, ready on port ${host.port} of ${host.address}, to be reachable from here`
     const open = `open TCP ${host.port} to this machine (security group, firewall)`
     await check(`${origin}/openapi.json`, host, answers, `${open}, or choose another way: --ssh-port, --ssh-address`)
     const urls = { url: `${origin}/user`, adminUrl, metricsUrl: `${adminUrl}/metrics` }
@@ -50,7 +50,7 @@ export async function openSsh(place) {
   }
 }
 
-/** Files that the URL names, which the host needs too. @param {string} databaseUrl @returns {Record<string, string>} */
+/** Contents of the files that the URL names, which the host needs too. @param {string} databaseUrl @returns {Record<string, string>} */
 function filesOf(databaseUrl) {
   const { searchParams } = new URL(databaseUrl)
   const named = TLS_FILES.filter((name) => searchParams.has(name))

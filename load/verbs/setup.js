@@ -6,7 +6,7 @@ import { platformPackage } from '../../sql/binaries.js'
 
 const BUILD_VEGETA = fileURLToPath(new URL('../generators/drivers/vegeta/build.js', import.meta.url))
 
-/** Fetches what is otherwise fetched when it is first needed. @type {Action} */
+/** Fetches everything that would otherwise be fetched on first use. @type {Action} */
 export const setup = {
   about: 'fetch everything that a run may need, to work offline afterwards',
   flags: {},
@@ -17,7 +17,7 @@ export const setup = {
     const hasGo = spawnSync('go', ['version']).status === 0
     const building = hasGo && spawnSync(process.execPath, [BUILD_VEGETA], { stdio: ['ignore', 'ignore', 'inherit'] })
     const isBuilt = building && building.status === 0
-    if (!isBuilt) progress.note('without vegeta, which needs Go 1.22 or newer to be built: all other drivers are there')
+    if (!isBuilt) progress.note('vegeta was not built: it needs Go 1.22 or newer. All other drivers are ready')
     const run = { verb: 'setup', argv, postgres, vegeta: isBuilt, problem: null }
     return { run, text: `Postgres is in ${postgres}.`, folder: null }
   },

@@ -6,29 +6,29 @@ import { median, shift, typical } from './ranks.js'
 
 /** Confidence of the intervals. */
 const CONFIDENCE = 0.95
-/** After a switch, requests that were on their way before it still complete. */
+/** Time after a switch in which requests sent before it still complete. */
 const SETTLE_MS = 100
 /** An undosed pair (an A/A test) is computed as if this share had been taken. */
 const NOMINAL_SHARE = 0.1
 /** A dose of which less than this share was taken says nothing: divided by next to nothing, noise looks like an effect. */
 const LEAST_TAKEN = 0.5
-/** The least elasticity of a limit: half of the throughput that the suspect's lost speed would cost if nothing else took time. */
+/** Minimum elasticity of a limit: half of the throughput that the suspect's lost speed would cost if nothing else took time. */
 const LEAST = 0.5
 /** A resource is full at this share of its own counter. */
 const FULL = 0.95
-/** A core that rests more than this is no limit alone, and cores that are idle for more of a cycle do not take turns in it. */
+/** A core that is busy for less than this is no limit alone, and cores that together fill less of a cycle do not take turns in it. */
 const BUSY = 0.75
-/** A part of Postgres that can be slowed alone, and what it is a part of. */
+/** A part of Postgres that can be slowed alone, and the whole. */
 const COMMIT = 'postgres-commit'
 const WHOLE = 'postgres-cpu'
-/** What is enlarged instead of slowed, and what only a proxy can slow: each in trials of its own. */
+/** The resource that we enlarge instead of slowing it, and the one that only a proxy can slow: each in trials of its own. */
 const POOL = 'pool-size'
 const PATH = 'postgres-path'
 
 /**
  * The elasticity of the throughput with respect to each suspect's speed: d ln(throughput) / d ln(speed). It is about 1 for the
  * bottleneck and about 0 for a resource with time to spare. Each pair of neighbouring slices gives one estimate, divided by the dose
- * that was really taken; the estimate over all pairs goes by ranks.
+ * that was actually taken; the estimate over all pairs is rank-based.
  *
  * The design follows Coz (Curtsinger & Berger 2015, "Coz: finding code that counts with causal profiling"), which slows everything but
  * one suspect; we slow the suspect itself, which needs no access to the others.
@@ -49,7 +49,7 @@ export function elasticitiesOf(records) {
 }
 
 /**
- * The same for a pool that was enlarged in some trials, and for a way to the database that was made longer in others.
+ * Elasticities for a pool that was enlarged in some trials, and for a path to the database that was lengthened in others.
  * @param {TrialRecord[]} records @returns {Elasticity[]}
  */
 function changedElasticities(records) {
@@ -87,19 +87,19 @@ function rounded(estimate, low, high) {
 }
 
 /**
- * What the doses prove. The limit is a suspect with an elasticity of at least 0.5 that exceeds that of every other suspect, in the sense
- * that the interval of the paired differences excludes 0. Several suspects above 0 take turns (lock-step) unless the counters call two
- * of them full (tie). A pool whose size moves the throughput comes first: slowing what holds its connections slows it too, but is not
- * the cause. The path to the database is never the limit itself: what waits for it is, such as a pool. Its elasticity says what a
- * nearer database would gain.
+ * Derives the limit from the doses. It is a suspect whose elasticity is at least 0.5 and exceeds every other suspect's: the
+ * interval of the paired differences excludes 0. Several suspects above 0 take turns (lock-step) unless the counters show two of
+ * them full (tie). A pool whose size moves the throughput comes first: slowing what holds its connections slows it too, but is not
+ * the cause. The path to the database is never the limit itself: the limit is what waits for it, such as a pool. The path's
+ * elasticity shows the gain from a nearer database.
  *
- * A core that is busy for a share U of the time could serve 1 / U times as much (the utilization law, see ledger.js). So one that is half
- * idle is not the limit alone, however much the throughput follows its speed: it is idle while something else works. If all cores
- * together fill the cycle, though none is full, that is another core, and they take turns. By the same law, a suspect that the
- * throughput follows is the limit if its core alone is full: nothing elsewhere would gain more than a twentieth by being faster.
+ * A core that is busy for a share U of the time could serve 1 / U times as much (the utilization law, see ledger.js). So a half-idle
+ * core is not the limit alone, however much the throughput follows its speed: it is idle while something else works. If all cores
+ * together fill the cycle, though none is full, that something is another core, and they take turns. By the same law, a suspect that
+ * the throughput follows is the limit if its core alone is full: speeding up anything else would gain at most a twentieth.
  * @param {TrialRecord[]} records with doses
  * @returns {{ kind: 'full' | 'lock-step' | 'tie' | 'none' | 'undecided', suspects: Elasticity[], isIdle?: boolean }} suspects: one
- *   limit, or several that share the time, most elastic first; isIdle: nothing else moves the throughput, but its core is mostly idle
+ *   limit, or several that share the time, most elastic first; isIdle: nothing else moves the throughput, but its core is often idle
  */
 export function provenBy(records) {
   const all = elasticitiesOf(records)
@@ -137,7 +137,7 @@ export function provenBy(records) {
   return { kind: isTie ? 'tie' : 'lock-step', suspects: sharing }
 }
 
-/** For how much of the time the cores of these suspects are busy, all together; null: unknown. @param {TrialRecord[]} records @param {Elasticity[]} suspects */
+/** Total utilization of the suspects' cores; null: unknown. @param {TrialRecord[]} records @param {Elasticity[]} suspects */
 function busyRatio(records, suspects) {
   const cores = coresOf(records, suspects)
   if (cores.includes(null)) return null
@@ -152,19 +152,24 @@ function busyRatio(records, suspects) {
 function coresOf(records, suspects) {
   const rows = records.flatMap((record) => ledgerOf(record)).filter(({ resource }) => resource.startsWith('core '))
   return suspects.flatMap(({ suspect, resource }) => {
-    // Commits wait for a disk; what they need of a core is in that of Postgres.
+    // Commits wait for a disk; the core of Postgres includes their CPU time.
     if (resource === COMMIT) return suspects.length > 1 ? [] : null
     return rows.find((row) => row.resource.includes(suspect))?.resource ?? null
   })
 }
 
-/** Commits are part of Postgres, and Postgres of its core: all can move the throughput without being rivals. @param {Elasticity} a @param {Elasticity} b */
+/**
+ * Whether suspects are no rivals: commits are part of Postgres, Postgres of its core, and processes of one program of one service. A
+ * proxy and the service behind it are rivals.
+ * @param {Elasticity} a @param {Elasticity} b
+ */
 function isPartOf(a, b) {
   const [one, other] = [a, b].map(({ resource }) => (resource === COMMIT ? WHOLE : resource))
-  return one === other
+  const [name, otherName] = [a, b].map(({ suspect }) => /^process \d+ (.*)$/.exec(suspect)?.[1])
+  return one === other && (one === WHOLE || !name || !otherName || name === otherName)
 }
 
-/** The commit instead of Postgres as a whole, unless that moves the throughput more. @param {ReturnType<typeof pairsOf>} pairs @param {Elasticity} first @param {Elasticity[]} moving */
+/** Prefers the commit to Postgres as a whole, unless the whole moves the throughput more. @param {ReturnType<typeof pairsOf>} pairs @param {Elasticity} first @param {Elasticity[]} moving */
 function narrowest(pairs, first, moving) {
   const commit = moving.find(({ resource, elasticity }) => resource === COMMIT && elasticity >= LEAST)
   return commit && first.resource === WHOLE && !exceeds(pairs, first, commit) ? commit : first

@@ -3,31 +3,32 @@ import { openSession } from './session.js'
 
 const NOT_ALLOWED = '42501'
 const UNIQUE = 'CREATE UNIQUE INDEX redline_index_1 ON users (email)'
-/** Each must be updated for every row. */
+/** Columns of further indexes, each of which must be updated for every row. */
 const FURTHER = ['password', 'lower(email)', 'email, password']
 
-/** Statements that create as many indexes beside the primary key: a unique one on email first. @param {number} number */
+/** Statements that create this many indexes besides the primary key, first a unique one on email. @param {number} number */
 export function indexStatements(number) {
   const further = FURTHER.map((columns, i) => `CREATE INDEX redline_index_${i + 2} ON users (${columns})`)
   return [UNIQUE, ...further].slice(0, number)
 }
 
-/** Creates indexes, and returns how to drop them. @param {string} databaseUrl @param {number} number */
+/** Creates indexes, and returns a function that drops them. @param {string} databaseUrl @param {number} number */
 export async function addIndexes(databaseUrl, number) {
   const session = await openSession(databaseUrl)
+  const names = Array.from({ length: number }, (_, i) => `redline_index_${i + 1}`)
+  const drop = async () => {
+    await session.query(`DROP INDEX IF EXISTS ${names.join(', ')}`).finally(() => session.end())
+  }
   try {
     for (const statement of indexStatements(number)) await session.query(statement)
   } catch (error) {
-    await session.end()
+    await drop().catch(() => {})
     throw error
   }
-  const names = Array.from({ length: number }, (_, i) => `redline_index_${i + 1}`)
-  return async () => {
-    await session.query(`DROP INDEX IF EXISTS ${names.join(', ')}`).finally(() => session.end())
-  }
+  return drop
 }
 
-/** Puts rows into the table, which has just been emptied, and writes them to disk, so that this is no part of the trial. @param {string} databaseUrl @param {number} rows */
+/** Puts rows into the emptied table and writes them to disk, so that this is not part of the trial. @param {string} databaseUrl @param {number} rows */
 export async function fillTable(databaseUrl, rows) {
   const session = await openSession(databaseUrl)
   try {

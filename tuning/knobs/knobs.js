@@ -17,17 +17,17 @@ import { semiSpaceOf } from './means.js'
  * @typedef {string | number} Level
  */
 
-/** The limit of a process that we start without setting one. */
+/** The limit of open files of a process that we start without setting one. */
 const OWN_NOFILE = nofileOf('self') ?? 1024
 const OWN_SEMI_SPACE_MB = Number(semiSpaceOf(NODE_FLAGS) ?? 16)
 const OWN_MAJOR = Number(process.versions.node.split('.')[0])
 
-/** What others decide, or what costs durability, is not chosen by speed. @type {By[]} */
+/** Means whose levels may be chosen by speed: nobody else decides them, and they cost no durability. @type {By[]} */
 const ADVISED = ['environment', 'flag', 'node']
 
 /** @type {Readonly<Record<string, Knob>>} */
 export const KNOBS = Object.freeze({
-  // An exercise asks which mode shares statements: its list of knobs must not say.
+  // An exercise asks which mode shares statements: its list of knobs must not tell.
   INSERT_MODE: { ...setting('INSERT_MODE', ['prepared', 'pipelined', 'single']), about: 'How rows are stored' },
   POOL_MAX: setting('POOL_MAX', [5, 10, 40, 80]),
   POOL_CONNECT_TIMEOUT_MS: setting('POOL_CONNECT_TIMEOUT_MS', [100, 30000]),
@@ -42,13 +42,13 @@ export const KNOBS = Object.freeze({
   MAX_LOOP_DELAY_MS: setting('MAX_LOOP_DELAY_MS', [0]),
   MAX_CONNECTIONS: setting('MAX_CONNECTIONS', [100]),
   CONNECTIONS: choice('generator', ['kept', 'fresh'], "the clients' connections: kept, or a new one for each request"),
-  GENERATOR: choice('generator', ['paced', 'vegeta', 'vegeta-unbounded'], 'what sends an open loop'),
+  GENERATOR: choice('generator', ['paced', 'vegeta', 'vegeta-unbounded'], 'the open-loop generator'),
   DB_DELAY_MS: whole('trigger', [0, 1, 5], [0, 1000], 'simulated distance to the database: added to each statement'),
-  DB_RTT_MS: whole('proxy', [0, 1, 3, 10], [0, 1000], 'a longer way to the database: added to each round trip'),
+  DB_RTT_MS: whole('proxy', [0, 1, 3, 10], [0, 1000], 'delay added to each round trip to the database'),
   PGBOUNCER_POOL: whole('pgbouncer', [0, 4, 20], [0, 1000], 'server connections of a PgBouncer in between; 0: none'),
   SYNCHRONOUS_COMMIT: choice('session', ['on', 'off'], 'off: a crash of Postgres loses what was acknowledged'),
   TABLE_ROWS: whole('rows', [0, 1_000_000, 10_000_000], [0, 100_000_000], 'rows in the table before each trial'),
-  INDEXES: whole('indexes', [0, 1, 4], [0, 4], 'indexes beside the primary key: a unique one on email, then others'),
+  INDEXES: whole('indexes', [0, 1, 4], [0, 4], 'extra indexes: a unique one on email, then others'),
   PASSWORD_STORAGE: { ...setting('PASSWORD_STORAGE', ['scrypt']), advised: false },
   LOG_LEVEL: { ...setting('LOG_LEVEL', ['debug', 'silent']), advised: false },
   SEMI_SPACE_MB: whole('flag', [OWN_SEMI_SPACE_MB, 16, 1], [1, 1024], "V8's young generation (a half of it)"),
@@ -72,7 +72,7 @@ export function parseKnob(text) {
   throw new UsageError(`--knob: expected each level of ${name} once, got ${list}`)
 }
 
-/** A setting of the API. @param {keyof typeof SETTINGS} name @param {Level[]} others levels beside the default @returns {Knob} */
+/** A setting of the API. @param {keyof typeof SETTINGS} name @param {Level[]} others levels besides the default @returns {Knob} */
 function setting(name, others) {
   /** @type {Setting} */
   const { default: byDefault, min, max, about } = SETTINGS[name]

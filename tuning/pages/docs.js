@@ -27,15 +27,15 @@ import { arithmeticBlocks } from './more-cores.js'
  */
 
 /**
- * @typedef {{ run?: string, of: (string | Part)[] }} Quote what a page quotes of a committed run; run: its folder, by default the name
- *   of the block; of: blocks of its report, by kind or name of table, or blocks that are made from the run
+ * @typedef {{ run?: string, of: (string | Part)[] }} Quote a page's quote of a committed run; run: its folder, by default the name
+ *   of the block; of: blocks of its report, by kind or name, or blocks that are made from the run
  * @typedef {(evidence: Evidence) => Block[]} Part
  */
 
 /** @type {Part} */
 const EVERY_TRIAL = ({ folder }) => [paragraph(`[Every trial of it](evidence/${folder}/report.md).`)]
 
-/** Its version, which a cell with a pool of its reports. @type {Part} */
+/** PgBouncer's version, which the cells with a PgBouncer report. @type {Part} */
 const PGBOUNCER = ({ records }) => {
   const versions = new Set(records.flatMap(({ settings }) => settings.PGBOUNCER ?? []))
   return [paragraph(`PgBouncer ${[...versions].join(', ')}.`)]
@@ -48,10 +48,10 @@ const DOSES = ({ findings, folder }) => {
 }
 
 /** @type {Part} */
-const CONDITIONS = ({ run }) => [list(conditionsOf(run))]
+const CONDITIONS = ({ run, records }) => [list(conditionsOf(run, records))]
 
 /** @type {Part} */
-const SETTINGS_TOO = ({ run, records }) => [list([settingsText(records) || [], conditionsOf(run)].flat())]
+const SETTINGS_TOO = ({ run, records }) => [list([settingsText(records) || [], conditionsOf(run, records)].flat())]
 
 /** A report without its answer, pictures and method. @type {Part} */
 const FIGURES = ({ report }) => report.filter(({ kind }) => ['text', 'list', 'table'].includes(kind))
@@ -119,8 +119,8 @@ const PAGES = {
 }
 
 /**
- * What `npm run docs` writes, by file: pages that quote the committed evidence, so that no figure in them is typed by hand; the API's
- * settings; and the pages of the workshop.
+ * Contents of the files that `npm run docs` writes: pages that quote the committed evidence, so that no figure in them is typed by hand;
+ * the API's settings; and the pages of the workshop.
  */
 export function pages() {
   const quoting = Object.entries(PAGES).map(([name, blocks]) => {

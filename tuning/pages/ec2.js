@@ -4,7 +4,7 @@ import { decimal } from '../../load/report/format.js'
 
 const HOURS_PER_MONTH = 730
 
-/** What an experiment on EC2 costs: each price with its source and age, then the sum of tuning/ec2/prices.json. */
+/** The cost of an experiment on EC2: each price of tuning/ec2/prices.json with its source, then the sum and the prices' age. */
 export function pricesBlocks() {
   const { list, exercise } = JSON.parse(readFileSync(new URL('../ec2/prices.json', import.meta.url), 'utf8'))
   const hourly = (/** @type {string} */ name) => {
@@ -27,14 +27,14 @@ export function pricesBlocks() {
   const { hours } = exercise
   const [machines, credits] = [sum(exercise.items), sum(exercise.credits)]
   return [
-    table(['item', 'list price, USD', 'used by `up`', 'USD per hour', 'source'], rows, {
+    table(['item', 'list price, USD', 'quantity that `up` uses', 'USD per hour', 'source'], rows, {
       align: ['l', 'r', 'r', 'r', 'l'],
     }),
     paragraph(
-      `**${decimal(machines, 2)} USD per hour**, or ${decimal(machines * hours, 2)} USD for the ${hours} hours that everything on this page takes. Over the same ${hours} hours, CPU credits add up to ${decimal(credits * hours, 2)} USD: that much if \`t2.micro\` and \`db.t3.micro\` are busy throughout.`,
+      `**${decimal(machines, 2)} USD per hour**, or ${decimal(machines * hours, 2)} USD for the ${hours} hours that everything on this page takes. Over the same ${hours} hours, CPU credits cost at most ${decimal(credits * hours, 2)} USD more: that much if \`t2.micro\` and \`db.t3.micro\` are busy throughout.`,
     ),
     paragraph(
-      `Prices of ${list.region}, looked up on ${list.looked_up}. *Copies of the list* are public tables that quote AWS's prices. We read no price on AWS's own pages; they show today's prices: ${list.pages.map((/** @type {string} */ url) => `<${url}>`).join(', ')}.`,
+      `Prices of ${list.region}, looked up on ${list.looked_up}. *Copies of the price list* are public tables that quote AWS's prices. We read no price on AWS's own pages; they show today's prices: ${list.pages.map((/** @type {string} */ url) => `<${url}>`).join(', ')}.`,
     ),
   ]
 }

@@ -13,7 +13,7 @@ import { evidence } from './evidence/evidence.js'
  * @import { Evidence } from './evidence/evidence.js'
  */
 
-/** The beginning of README: how much one core takes, and why; the same with a statement per request; the picture. */
+/** The beginning of README: the capacity of one core and its bottleneck, the same with a statement per request, and the pictures. */
 export function answerBlocks() {
   const [batched, single] = ['sweep-batched', 'sweep-single'].map(evidence)
   const sentence = [
@@ -25,7 +25,7 @@ export function answerBlocks() {
   const all = Object.entries(ROWS).map(([name, of]) => [name, of(batched), of(single)])
   const rows = all.filter(([, ...cells]) => cells.some((cell) => cell !== NONE))
   const proofs = Object.entries({ batched, single }).flatMap(([mode, { findings }]) => {
-    return proofText(findings, `Proof of \`${mode}\``) ?? []
+    return proofText(findings, `Proof of the bottleneck of \`${mode}\``) ?? []
   })
   const [capacity] = sweepPictures({ ...batched.run, records: batched.records })
   const pictures = [capacity, proofPicture(batched.findings)].flatMap((picture) => picture ?? [])
@@ -36,12 +36,12 @@ export function answerBlocks() {
     ...pictures.map(({ title, about, name }) =>
       paragraph(`![${title}: ${about}](tuning/evidence/${batched.folder}/${name}.svg)`),
     ),
-    list(conditionsOf(batched.run)),
+    list(conditionsOf(batched.run, batched.records)),
     ...benchPicture(),
   ]
 }
 
-/** This API beside other frameworks, as bars. @returns {Block[]} */
+/** This API next to other frameworks, as bars. @returns {Block[]} */
 function benchPicture() {
   const { folder, report, run } = evidence('bench')
   const drawn = report.find((block) => block.kind === 'picture')

@@ -10,7 +10,7 @@ const STEPS = [1, 2, 4, 8]
 const RESERVED = 3
 
 /**
- * What a multiple of each measured capacity would take, if nothing but cores counted, and how many pools a Postgres has room for.
+ * Resources for a multiple of each measured capacity if only cores counted, and the number of pools that a Postgres has room for.
  * @param {Pick<Evidence, 'run' | 'records'>[]} sweeps
  */
 export function arithmeticBlocks(sweeps) {
@@ -37,6 +37,6 @@ function arithmetic({ run: { capacity }, records }) {
     count(times * Number(POOL_MAX)),
   ])
   const used = ['API', 'Postgres', 'generators'].map((who) => `cores busy with ${who}`)
-  const about = `Calculated, not measured: what one process sustained with INSERT_MODE=${INSERT_MODE}, ${count(rate_rps)}/s, times the number of processes. The capacity of a process is an interval; the rate used here is the highest, up to the interval's lower end, at which a trial passed. The CPU columns are averages over one trial at that rate, so they can differ from the medians on other pages. Give each process a core of its own all the same: at the rate at which the service fails, that core is busier than shown here.`
+  const about = `Calculated, not measured: what one process sustained with INSERT_MODE=${INSERT_MODE}, ${count(rate_rps)}/s, times the number of processes. The capacity of a process is an interval; the rate used here is the highest one that passed a trial, among those no higher than the interval's lower end. The CPU columns are averages over one trial at that rate, so they can differ from the medians on other pages. Although a process uses less than a core here, give each a core of its own: at the rate at which the service fails, that core is busier than shown here.`
   return [paragraph(about), table(['rows', 'API processes', ...used, 'connections to Postgres, at most'], rows)]
 }

@@ -9,16 +9,16 @@ import { countsFor, measure, trialsByName } from './experiment.js'
  * @import { State } from './progress.js'
  */
 
-/** The exercise cannot go on now; progress is kept. */
+/** The exercise cannot continue now; progress is kept. */
 export class Stopped extends Error {
-  /** @param {string | null} problem null: the student left */
+  /** @param {string | null} problem null if the student left */
   constructor(problem) {
     super(problem ?? 'the student left')
     this.problem = problem
   }
 }
 
-/** Plays an exercise from where it is to its end. @param {Desk} desk @throws {Stopped} */
+/** Plays an exercise from its current stage to its end. @param {Desk} desk @throws {Stopped} */
 export async function play(desk) {
   const { exercise, state, say, save } = desk
   for (const paragraph of exercise.symptoms) say(paragraph)
@@ -31,7 +31,7 @@ export async function play(desk) {
   for (const paragraph of exercise.discussion) say(paragraph)
 }
 
-/** What a student has to know before anything is measured. @param {Facts} facts @returns {string | null} */
+/** A remark that a student needs before anything is measured. @param {Facts} facts @returns {string | null} */
 function remarkOf({ pinned, cores }) {
   if (pinned) return null
   const why = cores === 1 ? 'There is one core to use' : 'This system cannot pin a process to a core'
@@ -39,12 +39,12 @@ function remarkOf({ pinned, cores }) {
 }
 
 /**
- * Each stage does its part and returns the next. One that was cut off is done again, except for what it has measured.
+ * Each stage does its part and returns the next stage. An interrupted stage starts again, but keeps its finished measurements.
  * @type {Record<Exclude<State['stage'], 'done'>, (desk: Desk) => Promise<State['stage']>>}
  */
 const STAGES = {
   async before(desk) {
-    desk.say('First, what this machine takes:')
+    desk.say('First, the throughput of this machine:')
     const { problem, warnings } = await measure([desk.exercise.before(desk.state.facts)], 0, desk)
     for (const warning of warnings) desk.say(`Warning: ${warning}.`)
     if (problem !== null) throw new Stopped(problem)
@@ -102,7 +102,7 @@ async function measured(title, measurements, round, desk) {
   return { problem, found }
 }
 
-/** Why measurements that should describe the service do not. @param {Measurement[]} measurements @param {Found} found */
+/** Reasons why measurements that should describe the service do not. @param {Measurement[]} measurements @param {Found} found */
 function spoiledBy(measurements, { trials }) {
   const spoiled = measurements.filter((measurement) => !countsFor(measurement, trials[measurement.name]))
   return spoiled.map(({ name }) => `"${name}" says nothing about the service: ${trials[name].outcome.because}`)

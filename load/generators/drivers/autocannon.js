@@ -14,7 +14,7 @@ import { countClosedLoop } from './tally.js'
 
 const require = createRequire(import.meta.url)
 
-/** Has the names of the callbacks that a client gives its parser. */
+/** Defines the names of the callbacks that a client gives its parser. */
 const { HTTPParser } = createRequire(require.resolve('autocannon'))('http-parser-js')
 
 /** Interval at which autocannon checks whether it is done. */
@@ -35,7 +35,7 @@ export const autocannon = {
     refuseTaking('autocannon', asked)
   },
   async open(load) {
-    // Takes half of a generator's start, which other drivers need not wait for.
+    // The import takes half of a generator's startup time, which other drivers need not wait for.
     const { default: runAutocannon } = await import('autocannon')
     const mix = createMix(load.mix, load.trial)
     const head = headsOf(load.url, load.fresh_connections)
@@ -67,7 +67,7 @@ async function drive(runAutocannon, load, { duration_s, signal }, next, counting
     connections: load.connections,
     timeout: Math.max(1, Math.ceil(load.timeout_s)),
     sampleInt: END_CHECK_INTERVAL_MS,
-    // finish() ends the phase; this bounds clients that never get there.
+    // finish() stops the phase; this bounds clients that never get there.
     duration: Math.ceil(duration_s + 2 * load.timeout_s + 1),
     setupClient: (/** @type {any} */ client) => {
       clients.push(client)
@@ -80,8 +80,8 @@ async function drive(runAutocannon, load, { duration_s, signal }, next, counting
       watch(client, counting, load, signal)
     },
   })
-  // Stopping autocannon drops requests in flight, whose rows would be stored without a response. Instead, each client is told
-  // that its current request is the last.
+  // Stopping autocannon would drop requests in flight, whose rows may be stored without a response. Instead, each client's
+  // current request becomes its last.
   const finish = () => {
     for (const client of clients) client.responseMax = Math.max(1, client.reqsMade)
   }
@@ -98,9 +98,9 @@ async function drive(runAutocannon, load, { duration_s, signal }, next, counting
 
 /**
  * Records the outcome of each request of one connection: autocannon neither counts requests whose connection the server closed,
- * nor attributes errors to a side. Its parser, http-parser-js, is replaced: a malformed chunk size sends that into an endless
- * loop, it accepts malformed lengths, autocannon ignores its errors, and it is never told that a connection ended.
- * @param {any} client autocannon's, before it has connected, an event emitter
+ * nor attributes errors to a side. It also replaces the parser, http-parser-js, which loops forever on a malformed chunk
+ * size and accepts malformed lengths; autocannon ignores its errors and never informs it that a connection has closed.
+ * @param {any} client autocannon's, an event emitter, before it has connected
  * @param {[recorder: Recorder, answered: Answered]} counting @param {Load} load @param {AbortSignal} signal
  */
 function watch(client, [recorder, answered], { timeout_s, fresh_connections = false }, signal) {
@@ -123,15 +123,15 @@ function watch(client, [recorder, answered], { timeout_s, fresh_connections = fa
     },
   }
 
-  /** The client goes on to its next request, or ends, without a response: the server closed, or the timeout passed. */
+  /** Called when a client continues or finishes without a response: the server closed the connection, or the timeout passed. */
   function settleLost() {
     if (!waiting) return
     waiting = false
     client.pipelinedRequests.clear()
-    // autocannon writes another request even after a response that closes the connection: it reached nobody.
+    // autocannon writes another request even after a response that closes the connection: that request reached nobody.
     if (used.closing) return recorder.sent--
     const waited_ms = performance.now() - sentAt_ms
-    // If the server did not end the connection, autocannon's timeout did; its timer may fire early by this clock.
+    // If the server did not close the connection, autocannon's timeout did; its timer may fire early by this clock.
     if (!used.conn.readableEnded || waited_ms >= timeout_ms) return recorder.error(TIMEOUT, waited_ms)
     const answer = used.reader.end()
     if (answer) settle(answer.status)
@@ -145,7 +145,7 @@ function watch(client, [recorder, answered], { timeout_s, fresh_connections = fa
     answered(client.entryName, status, performance.now() - sentAt_ms)
   }
 
-  /** autocannon reconnects at once, without a descriptor forever within one tick; a destroyed client waits. @param {string} side */
+  /** Delays reconnecting: without descriptors, autocannon would retry forever in one tick; destroyed clients wait. @param {string} side */
   function failed(side) {
     if (waiting) recorder.error(side)
     waiting = false
@@ -167,6 +167,13 @@ function watch(client, [recorder, answered], { timeout_s, fresh_connections = fa
     sentAt_ms = performance.now()
     recorder.sent++
   })
-  client.on('connError', (/** @type {Error} */ error) => failed(sideOfCode(error)))
+  client.on('connError', (/** @type {Error} */ error) => {
+    // As in settleLost: a server that closes after its answer may reset the connection because of that other request.
+    if (waiting && used.closing) {
+      waiting = false
+      recorder.sent--
+    }
+    failed(sideOfCode(error))
+  })
   client.on('done', settleLost)
 }

@@ -81,8 +81,9 @@ async function drive(load, phase, next) {
             answered(name, ended.status, ended.latency_ms)
             keep(ended)
           }
-          due_ms = Math.max(performance.now(), due_ms + gap_ms)
-          if (due_ms > performance.now()) await sleep(due_ms - performance.now())
+          const now_ms = performance.now()
+          due_ms = Math.max(now_ms, due_ms + gap_ms)
+          if (due_ms > now_ms) await sleep(due_ms - now_ms)
         }
       } finally {
         agent.destroy()
@@ -120,7 +121,7 @@ export function middleOf(bucket) {
  * @param {{ timeout_s: number, isAhead: boolean, keepsBody: boolean }} how isAhead: the latency starts when the connection is open
  * @returns {Promise<Ended>}
  * @typedef {{ status: number, latency_ms: number, phases_ms: Record<string, number>, error: string | null, body: string }} Ended body: empty
- *   unless it is kept, and if it is too long
+ *   if it is not kept or too long
  */
 function exchange(req, body, { timeout_s, isAhead, keepsBody }) {
   return new Promise((resolve) => {

@@ -8,7 +8,7 @@ import { TIMEOUT, UNSENT } from './errors.js'
 
 const PERCENTILES = { p25: 0.25, p50: 0.5, p75: 0.75, p90: 0.9, p95: 0.95, p99: 0.99, p999: 0.999 }
 
-/** Fine enough to tell the slices of a proof apart, whose shortest last a second. */
+/** Tick fine enough to resolve the slices of a proof, the shortest of which last a second. */
 const TICK_MS = 25
 
 /** Records the outcome of each request and summarizes them. */
@@ -38,7 +38,7 @@ export class Recorder {
   /**
    * @param {{ name: string }[]} [entries] of a mix: answers are also counted per entry
    * @param {boolean} [isSliced] successes are also counted per tick, from now on
-   * @param {number} [expected] number of requests, as far as it is known
+   * @param {number} [expected] number of requests, if known
    */
   constructor(entries, isSliced = false, expected = undefined) {
     this.#latencies = new Samples(expected)
@@ -46,7 +46,7 @@ export class Recorder {
     this.#okServices = new Samples(expected)
     this.lateness = new Samples(expected)
     this.queued = new Samples(expected)
-    const start_ms = performance.timeOrigin + performance.now()
+    const start_ms = Date.now()
     this.#ticks = isSliced ? { start_ms, tick_ms: TICK_MS, ok: [] } : null
     this.#byEntry =
       entries &&
@@ -176,13 +176,13 @@ const MOST_US = 86_400e6
 /** Number of recent samples that the live display needs; beyond this, every other value is dropped. */
 const LATEST = 2000
 
-/** Room for samples whose number is not known beforehand; memory that is not written to costs nothing. */
+/** Initial capacity if the number of samples is unknown; memory that is never written to costs nothing. */
 const USUAL_SAMPLES = 1 << 17
 
 /**
  * Times in ms in bounded memory, so that a trial may last for hours: the first million individually, later ones in a
- * histogram (Node's HdrHistogram). To make room during a load costs more than the copy: V8 compiles add() for what it has seen, throws
- * that away when it first makes room, and compiles it again on the core that Postgres may share (node --trace-deopt).
+ * histogram (Node's HdrHistogram). Growing during a load costs more than the copy: V8 has compiled add() without growth, discards
+ * that code at the first growth, and recompiles add() on the core that Postgres may share (node --trace-deopt).
  */
 export class Samples {
   #values
@@ -195,7 +195,7 @@ export class Samples {
   /** @type {RecordableHistogram | null} */
   #beyond = null
 
-  /** @param {number} [expected] how many there will be, as far as is known */
+  /** @param {number} [expected] number of samples, if known */
   constructor(expected = USUAL_SAMPLES) {
     this.#values = new Float32Array(Math.min(EXACT_SAMPLES, Math.max(1, expected)))
   }

@@ -4,7 +4,7 @@ import { UsageError } from '../../command/errors.js'
 /**
  * @import { Entry } from '../../report/record.js'
  * @typedef {{ url: string, method: string, entries?: Pick<Entry, 'method' | 'take' | 'headers'>[], replay?: { methods: string[] } }} Asked
- *   what a driver is to send
+ *   the requests that a driver is asked to send
  */
 
 /** Refuses a program that is not installed. @param {string} name @param {string} install the command that installs it @throws {UsageError} */
@@ -13,21 +13,21 @@ export function requireProgram(name, install) {
   throw new UsageError(`--driver: expected ${name} on PATH, found none: ${install}`)
 }
 
-/** Whether requests of the load need values from the responses to others, or headers with blanks, which only our own drivers give them. @param {Asked} asked */
+/** Returns whether a load needs values from earlier responses or headers with blanks, which only our own drivers support. @param {Asked} asked */
 export function needsOwnDriver({ entries = [] }) {
   return entries.some(({ take, headers = {} }) => take || Object.values(headers).some((value) => value.includes('{{')))
 }
 
-/** Refuses such a load. @param {string} driver @param {Asked} asked @throws {UsageError} */
+/** Refuses a load that needs our own drivers. @param {string} driver @param {Asked} asked @throws {UsageError} */
 export function refuseTaking(driver, asked) {
   if (!needsOwnDriver(asked)) return
   const expected =
-    '--driver paced (open loop) or client (closed loop) for values of earlier responses, and for headers with blanks'
+    '--driver paced (open loop) or client (closed loop) for values of earlier responses, and for headers with {{…}}'
   throw new UsageError(`--mix: expected ${expected}, got ${driver}`)
 }
 
 /**
- * Refuses https and HEAD, for drivers that do not check certificates and wait for the body that a response to HEAD announces:
+ * Refuses https and HEAD, for drivers that do not check certificates and that wait for the body announced by a response to HEAD:
  * no option of autocannon 9.0.0 (lib/httpClient.js) or wrk 4.1.0 (src/ssl.c) changes that.
  * @param {string} driver @param {Asked} asked @throws {UsageError}
  */
@@ -38,7 +38,7 @@ export function refuseHttpsAndHead(driver, asked) {
   throw new UsageError(`${driver} cannot do ${what}: expected --driver client (closed loop) or paced (open loop)`)
 }
 
-/** Whether any request of the load has this method. @param {Asked} asked @param {string} name */
+/** Returns whether any request of the load has this method. @param {Asked} asked @param {string} name */
 export function sends({ method, entries = [{ method }], replay }, name) {
   return replay ? replay.methods.includes(name) : entries.some((entry) => entry.method === name)
 }

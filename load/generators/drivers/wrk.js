@@ -15,13 +15,15 @@ import { refuseHttpsAndHead, refuseTaking, requireProgram } from './refuse.js'
 const SCRIPT = new URL('wrk/script.lua', import.meta.url)
 /** wrk checks ten times a second whether to stop, and may miss a signal while it starts. */
 const SIGNAL_INTERVAL_MS = 50
-/** Time to end, beyond the duration and the timeout: as long as a response goes on, wrk reads it, without a look at the clock. */
+/** Time to exit, beyond the duration and the timeout: while a response continues, wrk reads it without checking the clock. */
 const LATEST_END_S = 5
+/** Request numbers skipped when wrk cannot tell how many it used: more than a phase ever sends. */
+const UNCOUNTED_REQUESTS = 1e8
 
 /**
- * Closed loop by wrk, with one thread per core. It drops requests that are in flight at its end: they count as sent, and no
- * response to them is expected. It reports neither the entry nor the time of a response, so there are no latencies by entry, and
- * latencies of successes only where all requests succeeded.
+ * Closed loop by wrk, with one thread per core. When it stops, it drops the requests in flight: they count as sent, and no
+ * response to them is expected. It reports neither the entry nor the latency of a single response, so there are no latencies by
+ * entry, and latencies of successes only if all requests succeeded.
  * @type {Driver}
  */
 export const wrk = {
@@ -40,6 +42,7 @@ export const wrk = {
       async run(phase) {
         const result = await measure(folder, load, phase, requests)
         if ('errors' in result) {
+          requests += UNCOUNTED_REQUESTS
           const sent = totalOf(Object.values(result.errors), (count) => count)
           return trafficOf({ planned: sent, sent, run_s: phase.duration_s, ...result })
         }
@@ -53,8 +56,8 @@ export const wrk = {
 
 /**
  * @param {string} folder @param {Load} load @param {Phase} phase @param {number} first number of the first request
- * @returns {Promise<Result | { errors: Record<string, number> }>} errors: what prevented any load, or kept it from
- *   ending
+ * @returns {Promise<Result | { errors: Record<string, number> }>} errors: what kept the load from starting or from
+ *   finishing
  */
 async function measure(folder, load, { duration_s, signal, onEnd }, first) {
   const threads = threadsFor(load.connections, os.availableParallelism())
@@ -68,7 +71,7 @@ async function measure(folder, load, { duration_s, signal, onEnd }, first) {
   const command = [
     ...['wrk', `--connections=${load.connections}`, `--threads=${threads}`, `--script=${script}`],
     ...[`--duration=${Math.ceil(duration_s)}s`, `--timeout=${Math.ceil(load.timeout_s)}s`],
-    // The script sets path and query: everybody can read a command line.
+    // The script sets path and query: any user can read a command line.
     new URL(load.url).origin,
   ]
   const child = spawnLeashed(command, { stdio: ['ignore', 'ignore', 'pipe'], signal, killSignal: 'SIGKILL' })
@@ -77,7 +80,7 @@ async function measure(folder, load, { duration_s, signal, onEnd }, first) {
     child.kill('SIGINT')
     timer = setTimeout(interrupt, SIGNAL_INTERVAL_MS)
   }
-  // wrk takes whole seconds; SIGINT ends it in between.
+  // wrk accepts only whole seconds; SIGINT stops it in between.
   let timer = Number.isInteger(duration_s) ? undefined : setTimeout(interrupt, duration_s * 1000)
   let isEndless = false
   const most_s = duration_s + load.timeout_s + LATEST_END_S
@@ -92,7 +95,7 @@ async function measure(folder, load, { duration_s, signal, onEnd }, first) {
   onEnd()
   if (isEndless) return { errors: { [TIMEOUT]: load.connections } }
   const said = words().trim()
-  // wrk tries a connection before it begins, and does not begin without.
+  // wrk tries a connection before it starts, and exits if that fails.
   if (code !== 0 && /unable to resolve/.test(said)) return { errors: { 'client:dns': 1 } }
   if (code !== 0 && /unable to connect/.test(said)) return { errors: { [sideOfText(said.toLowerCase())]: 1 } }
   if (code !== 0 || said) throw new Error(`wrk ended with code ${code}: ${said}`)
@@ -102,9 +105,9 @@ async function measure(folder, load, { duration_s, signal, onEnd }, first) {
 
 /**
  * @typedef {Record<'threads' | 'numbers' | 'sent' | 'requests' | 'duration_us' | 'connect' | 'read' | 'write' | 'timeout', number> &
- *   { status: Record<string, number>, seconds: Record<string, number>, histogram: Counted[] }} Result numbers: request numbers used
- *   up; requests: responses; connect, read, write: errors; timeout: responses after the timeout, which the histogram lacks; seconds:
- *   two rows per second, other responses and successes; histogram: includes the values that wrk makes up
+ *   { status: Record<string, number>, seconds: Record<string, number>, histogram: Counted[] }} Result numbers: request numbers
+ *   used; requests: responses; connect, read, write: errors; timeout: responses after the timeout, which the histogram lacks; seconds:
+ *   two rows per second: other responses, then successes; histogram: includes the values that wrk makes up
  * @typedef {[latency_us: number, count: number]} Counted
  */
 
@@ -118,7 +121,7 @@ export function summarise(result, { connections, timeout_s }) {
   const latencies = requests < connections ? result.histogram : measuredOnly(result.histogram, interval_us)
   const found = totalOf(latencies, ([, count]) => count)
   if (found !== answered) throw new Error(`expected ${answered} latencies of wrk, got ${found}`)
-  // One request per connection may have been cut off by wrk's own end.
+  // wrk's own exit may have cut off one request per connection.
   const closed = Math.max(0, sent - requests - result.read - result.write - connections)
   const lost = result.connect + result.read + result.write + closed
   // Without a single response, every request has waited since the start.
@@ -162,7 +165,7 @@ function withoutLate(status, late) {
  * Removes the values that wrk 4 makes up for requests that an open loop would have sent (stats_correct in src/stats.c): for
  * each measured value v it adds v - e, v - 2e, … down to e. The measured count of a value above e is thus the count at v less
  * the count at v + e.
- * @param {Counted[]} histogram rising @param {number} expected_us e: mean time between two requests of a connection
+ * @param {Counted[]} histogram ascending @param {number} expected_us e: mean time between two requests of a connection
  */
 export function measuredOnly(histogram, expected_us) {
   const counts = new Map(histogram)
@@ -196,7 +199,7 @@ function programFor({ url, mix, trial, fresh_connections }) {
   return { ...program, entries }
 }
 
-/** A value as Lua writes it; a string has one byte per character. @param {any} value @returns {string} */
+/** Writes a value as a Lua literal; a string has one byte per character. @param {any} value @returns {string} */
 function luaOf(value) {
   if (typeof value === 'string') {
     return `"${value.replace(/[^ !#-[\]-~]/g, (char) => `\\${String(char.charCodeAt(0)).padStart(3, '0')}`)}"`

@@ -16,16 +16,16 @@ import { parsed, sshWith, startRemote } from './remote.js'
  * @import { SshPlan } from './plan.js'
  */
 
-/** The agent stops the API before it ends. */
+/** Time for the agent to stop the API before it ends. */
 const END_GRACE_MS = 3000
-/** Orders to a connection; not by the user's settings, which would make each order request forwardings of its own. */
+/** Command for an order to a connection. It skips the user's settings, which would make each order request its own forwardings. */
 const ORDER = sshWith('/dev/null', ['LogLevel=ERROR', 'ProxyCommand=false'])
 
 /**
- * Connects to the API's host, brings our programs there and starts our agent.
+ * Connects to the API's host, copies our programs there and starts our agent.
  * @param {SshPlan} plan
  * @param {{ signal: AbortSignal, note: (text: string) => void, logFile: string }} io logFile: takes what the API prints
- * @throws {UsageError} with what has to be changed, in one line
+ * @throws {UsageError} with what to change, in one line
  * @typedef {Awaited<ReturnType<typeof openHost>>} Host
  */
 export async function openHost(plan, { signal, note, logFile }) {
@@ -33,7 +33,7 @@ export async function openHost(plan, { signal, note, logFile }) {
   const { host: name, config, port } = plan
   note(`connecting to ${name} …`)
   const bundle = bundleOf()
-  // A socket's path has room for some hundred characters, which a Mac's own temporary folder nearly fills.
+  // A socket's path holds only about a hundred characters, and a Mac's default temporary folder nearly fills them.
   const folder = makeScratch('ssh', '/tmp')
   const control = path.join(folder, 'control')
   const heard = new EventEmitter().setMaxListeners(0)
@@ -41,7 +41,7 @@ export async function openHost(plan, { signal, note, logFile }) {
     const { id, hello, died, log, ...answer } = parsed(line) ?? {}
     if (id) heard.emit(String(id), answer)
     if (hello) heard.emit('hello', hello)
-    // A run that never began has no folder any more.
+    // The folder of a run that never began has been removed.
     if (log && existsSync(path.dirname(logFile))) appendFileSync(logFile, log)
     if (died) heard.emit('died', revivedError(died))
   }
@@ -76,7 +76,7 @@ export async function openHost(plan, { signal, note, logFile }) {
   } finally {
     signal.removeEventListener('abort', abort)
   }
-  // The agent ends what it is doing when it loses us.
+  // The agent stops its work by itself when it loses us.
   const aborted = once(signal, 'abort').then(() => Promise.reject(signal.reason))
   aborted.catch(() => {})
   let asked = 0
@@ -95,7 +95,7 @@ export async function openHost(plan, { signal, note, logFile }) {
       if (error) throw revivedError(error)
       return result
     },
-    /** Rejects when the API that is started next, or the connection, ends by itself. @returns {Promise<never>} */
+    /** Rejects when the connection, or the next API to be started, ends by itself. @returns {Promise<never>} */
     died: () => {
       const died = once(heard, 'died').then(([error]) => Promise.reject(error))
       died.catch(() => {})
@@ -108,7 +108,7 @@ export async function openHost(plan, { signal, note, logFile }) {
 
 /** @param {string} name @param {string} control socket of the connection @param {AbortSignal} signal */
 function forwardings(name, control, signal) {
-  /** @param {string} way from here to there, as -L takes it @returns a function that ends the forwarding */
+  /** @param {string} way from here to there, in the syntax of -L @returns a function that ends the forwarding */
   async function forward(way) {
     const order = (/** @type {string} */ verb) => [...ORDER, '-S', control, '-O', verb, '-L', way, '--', name]
     await run(order('forward'), signal).catch(({ stderr }) => {
@@ -118,7 +118,7 @@ function forwardings(name, control, signal) {
     return () => run(order('cancel')).catch(() => {})
   }
   return {
-    /** Forwards a free port here to a port of the host's loopback. @param {number} port */
+    /** Forwards a free port here to a loopback port of the host. @param {number} port */
     forwardPort: async (port) => {
       const [local] = await freePorts(1)
       return { port: local, end: await forward(`127.0.0.1:${local}:127.0.0.1:${port}`) }
@@ -135,7 +135,7 @@ function forwardings(name, control, signal) {
 /**
  * @typedef {{ machine: ReturnType<typeof describeMachine> & { node: string }, cores: ReturnType<typeof planCores>, root: string,
  *   folder: string, address: string | null }} Hello the agent's first message; root: folder of our programs; folder: temporary;
- *   address: that our connection came to
+ *   address: the host's own, to which we connected
  */
 
 /** @param {string[]} command @param {AbortSignal} [signal] */
@@ -143,18 +143,18 @@ async function run([program, ...args], signal) {
   return (await promisify(execFile)(program, args, { signal })).stdout
 }
 
-/** The address that the API listens on: that of our connection (ours), or any if the load has its own way. @param {Pick<SshPlan, 'address'>} plan @param {string} address to load @param {string | null} ours */
+/** The API's listen address: our connection's (ours), or any with --ssh-address. @param {Pick<SshPlan, 'address'>} plan @param {string} address to load @param {string | null} ours */
 export function bindOf(plan, address, ours) {
   const any = isIPv6(address) ? '::' : '0.0.0.0'
   return plan.address === null ? (ours ?? any) : any
 }
 
-/** Numeric address at which the API is loaded, so that no request waits for a name. @param {SshPlan} plan */
+/** Numeric address for the load, so that no request waits for name resolution. @param {SshPlan} plan */
 async function addressOf({ host, address, config }) {
   const settings = address === null ? await run([...sshWith(config, []), '-G', '--', host]).catch(() => '') : ''
   const name = address ?? /^hostname (.*)$/m.exec(settings)?.[1] ?? host
   const found = await lookup(name).catch(() => null)
   if (found) return found.address
-  const expected = `its name ${name} to be one that is known here, got none`
-  throw new UsageError(`--ssh ${host}: expected ${expected}; give the address that the load reaches by --ssh-address`)
+  const expected = `its name ${name} to resolve here, got no address`
+  throw new UsageError(`--ssh ${host}: expected ${expected}; pass an address that the load can reach as --ssh-address`)
 }

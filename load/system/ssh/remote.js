@@ -1,12 +1,12 @@
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { RemoteError } from '../../command/errors.js'
-import { spawnLeashed } from '../processes.js'
+import { killGroup, spawnLeashed } from '../processes.js'
 import { explain } from './failures.js'
 
 /** @import { Readable, Writable } from 'node:stream' */
 
-/** Options of every ssh: it asks no questions, lends nothing of ours to the host, and notices a dead connection within 15 s. */
+/** Options for every ssh: ask no questions, lend nothing of ours to the host, and notice a dead connection within 15 s. */
 const OPTIONS = [
   ...['BatchMode=yes', 'ConnectTimeout=10', 'ServerAliveInterval=5', 'ServerAliveCountMax=2'],
   ...['RequestTTY=no', 'RemoteCommand=none', 'ForwardAgent=no', 'ForwardX11=no'],
@@ -25,35 +25,35 @@ export function quoted(text) {
   return `'${text.replaceAll("'", "'\\''")}'`
 }
 
-/** A connection of its own, so that nobody else's end ends it; INFO tells the port of a forwarding. */
+/** An unshared connection, which does not end with anybody else's; INFO reports the port of a forwarding. */
 const SINGLE = ['ControlMaster=no', 'ControlPath=none', 'LogLevel=INFO']
-/** A connection whose control socket takes orders, forwards nothing else, and ends with us. */
+/** A connection that takes orders by its control socket, forwards nothing else, and ends with us. */
 const MASTER = ['ControlMaster=yes', 'ControlPersist=no', 'ClearAllForwardings=yes', 'LogLevel=INFO']
 
-/** A host that hears nothing for this long has lost us, and ends what runs for us. */
+/** A host that receives nothing for this long has lost us, and stops what it runs for us. */
 const SILENCE_S = 10
 const BEAT_INTERVAL_MS = 2000
-/** Time for a script to end and say so; then the connection is cut, which ends it. */
+/** Time for a script to end by itself; then we cut the connection, which ends the script. */
 const CLOSE_GRACE_MS = 300
-/** Sent at once, and has to arrive within the silence. */
+/** Size of a chunk, which has to arrive within the silence. */
 const CHUNK_BYTES = 256 * 1024
 
-/** Begins the script's own lines on stderr. */
+/** Prefix of the script's own lines on stderr. */
 const SAYS = 'redline: '
 const GREETING = 'in'
 /** Other lines on stderr that explain no failure. */
 const NO_REASONS = /^Warning: Permanently added|^Allocated port|^\d+m[\d.]+s \d+m[\d.]+s$/
 
 /**
- * A script on another host that ends with the connection. Its stdin carries commands, one per line, and heartbeats. When the
+ * Starts a script on another host that ends with the connection. Its stdin carries commands, one per line, and heartbeats. When the
  * heartbeats stop, because the connection, the network or this process is gone, it kills its process group.
  * @param {string} host
  * @param {{ flag: string, config: string | null, signal: AbortSignal, more?: string[], control?: string,
  *   stdout?: number | ((line: string) => void) } & Script} options flag: that named the host; config: for `ssh -F`; signal: ends it;
  *   more: arguments of ssh; control: file of a control socket, for orders to the connection; stdout: takes what the script prints: a
- *   file, or a function for each line
- * @typedef {{ setup?: string, words?: string, cleanup?: string }} Script in shell; setup: run first; words: branches of a
- *   `case $word`, what to do at a word (`receive BYTES FILE` takes what follows it); cleanup: run at the end
+ *   file, or a function that is called for each line
+ * @typedef {{ setup?: string, words?: string, cleanup?: string }} Script in shell; setup: runs first; words: branches of a
+ *   `case $word`, one for each command (`receive BYTES FILE` reads what follows it); cleanup: runs at the end
  * @typedef {ReturnType<typeof startRemote>} Remote
  */
 export function startRemote(host, options) {
@@ -76,7 +76,7 @@ export function startRemote(host, options) {
     spoken.set(word, rest)
   })
   if (child.stdout && typeof stdout === 'function') {
-    // A host that lets us in only to turn us away says so on stdout.
+    // A host that accepts the login only to turn us away says so on stdout.
     const take = (/** @type {string} */ line) => (spoken.has(GREETING) ? stdout(line) : others.push(line))
     createInterface({ input: child.stdout }).on('line', take)
   }
@@ -101,11 +101,12 @@ export function startRemote(host, options) {
   })
   signal.addEventListener('abort', abort)
 
-  /** Ends what runs there, and after the grace period the connection. */
+  /** Ends what runs there, and cuts the connection after the grace period. */
   async function close(grace_ms = CLOSE_GRACE_MS) {
     clearInterval(beats)
     stdin.end()
-    const timer = setTimeout(() => child.kill('SIGKILL'), grace_ms)
+    // Its whole group: a jump host is reached by another ssh, which would keep our pipes open.
+    const timer = setTimeout(() => killGroup(child), grace_ms)
     await gone
     clearTimeout(timer)
   }
@@ -128,7 +129,7 @@ export function startRemote(host, options) {
     tell: (/** @type {string} */ word) => void stdin.write(`${word}\n`),
     /** Waits for the script's `say WORD …`; returns what follows the word. @param {string} word */
     heard: (word) => until(() => spoken.get(word)),
-    /** Tells the script a word, which it answers with the same word. @param {string} word */
+    /** Sends the script a word, which it answers with the same word. @param {string} word */
     ask: (word) => {
       remote.tell(word)
       return remote.heard(word)
@@ -139,7 +140,7 @@ export function startRemote(host, options) {
     give: async (name, pieces) => {
       for (const bytes of chunksOf(pieces)) {
         stdin.write(`receive ${bytes.length} ${name}\n`)
-        // The end of ssh explains a failed write.
+        // If a write fails, `lost` rejects with the reason.
         if (!stdin.write(bytes)) await Promise.race([once(stdin, 'drain').catch(() => lost), lost])
       }
     },
@@ -148,13 +149,13 @@ export function startRemote(host, options) {
   return remote
 }
 
-/** Refuses a cache in which others could have put programs for us. @param {string[]} found the script's $foreign, completes "expected …" */
+/** Refusal of a cache in which others could plant programs; completes "expected …". @param {string[]} found the script's $foreign */
 export function refusalOf(found) {
   const expected = "Redline's cache there to belong to the user that ssh logs in as, and to be writable by nobody else"
   return `${expected}, got ${found.join(' ')}: chmod go-w it, or set XDG_CACHE_HOME there`
 }
 
-/** Each word and each piece of a file has to arrive within the silence: a lost network does not end a connection. @param {Script} script */
+/** Each word and piece of a file has to arrive within the silence: a lost network does not close a connection. @param {Script} script */
 const scriptOf = ({ setup = '', words = '', cleanup = '' }) => `
 say() { echo "${SAYS}$*" >&2; }
 receive() { timeout ${SILENCE_S} head -c "$1" >>"$2"; }
@@ -196,7 +197,7 @@ function* chunksOf(pieces) {
   if (bytes > 0) yield Buffer.concat(waiting)
 }
 
-/** A line of JSON; null: what a shell printed, or a line that was cut off. @param {string} line @returns {any} */
+/** Parses a line of JSON; null: output of a shell, or a truncated line. @param {string} line @returns {any} */
 export function parsed(line) {
   try {
     return JSON.parse(line)

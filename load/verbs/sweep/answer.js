@@ -22,7 +22,7 @@ export function sweepSentence(findings) {
   return `${capacity ? `Capacity: ${ratesText(capacity)}${timesText(capacity, plan)}` : unjudged(records)}.${limit ? ` Limit: ${limit.resource}, ${diagnosis(findings)[0]}.` : ''}`
 }
 
-/** What was found, with what supports it. @param {SweepFindings} findings @returns {Item[]} */
+/** The findings, with their evidence. @param {SweepFindings} findings @returns {Item[]} */
 export function sweepItems(findings) {
   const items = [
     capacityText(findings),
@@ -49,7 +49,7 @@ function capacityText({ capacity, plan, records }) {
   return `${rates}, ± ${width.toFixed(1)} % ${basis}.`
 }
 
-/** The sustained trial that passed at the highest rate; null: none was asked for, or passed. @param {TrialRecord[]} records */
+/** The sustained trial that passed at the highest rate; null if none was requested, or none passed. @param {TrialRecord[]} records */
 export function sustainedIn(records) {
   const held = records.filter(({ load, outcome }) => load.checkpoint && outcome.verdict === 'pass')
   return held.sort((a, b) => Number(a.load.rate_rps) - Number(b.load.rate_rps)).at(-1) ?? null
@@ -64,7 +64,7 @@ function sustainedText({ records }) {
   return `Sustained: ${figure(Number(rate_rps))}/s for ${duration_s} s${during}.`
 }
 
-/** The capacity as a multiple of the load in the log that was replayed. @param {Capacity} capacity @param {Plan} plan */
+/** The capacity as a multiple of the load in the replayed log. @param {Capacity} capacity @param {Plan} plan */
 function timesText({ times_recorded }, { mix }) {
   if (!times_recorded || !mix.replay) return ''
   const { mean_rps, peak_rps } = mix.replay
@@ -80,8 +80,8 @@ function unjudged(records) {
 }
 
 /**
- * The CPU cost of a request near the capacity, which depends on the core's speed and on how many requests are in flight. Null: too few
- * trials have the figure.
+ * The CPU cost of a request near the capacity, which depends on the core's speed and on how many requests are in flight. Returns null
+ * if too few trials have the figure.
  * @param {Pick<SweepFindings, 'capacity' | 'records'>} findings
  */
 export function costNear({ capacity, records }) {
@@ -116,11 +116,11 @@ function speedText({ records }) {
 const SHARED_FULL = 0.9
 /** Smaller shares make no measurable difference. */
 const GENERATOR_SHARE = 0.1
-/** Limits that a core of its own for the generator would raise. */
+/** Limits that would rise if the generator had a core of its own. */
 const CRAMPED = ['postgres-cpu', 'generator-cpu']
 
 /**
- * The cost of running the generator on Postgres' core; null if they share none, or the core is not saturated.
+ * The cost of running the generator on Postgres' core; null if they share none, the core is not saturated, or the cost is negligible.
  * @param {SweepFindings} findings
  */
 function sharedCoreText({ capacity, records, limit }) {
@@ -134,7 +134,7 @@ function sharedCoreText({ capacity, records, limit }) {
 }
 
 /**
- * The valid trials at rates near the capacity, with nothing relaxed.
+ * The valid trials at rates near the capacity, without relaxed limits.
  * @param {{ low_rps: number | null, high_rps: number | null } | null} capacity @param {TrialRecord[]} records
  */
 export function nearCapacity(capacity, records) {
@@ -167,21 +167,21 @@ function limitItems(findings) {
   ]
 }
 
-/** @param {Pick<Limit, 'runner_up' | 'confirmed'>} limit of a proof, or named by the trials alone */
+/** @param {Pick<Limit, 'runner_up' | 'confirmed'>} limit confirmed by a proof, or named by the trials alone */
 function tieText({ runner_up, confirmed }) {
   return confirmed
     ? ` By the proof, ${runner_up} limits the throughput as much.`
     : ` The trials named ${runner_up} as often.`
 }
 
-/** What the limit is, and what to change. What fails although nothing visible is at its limit is limited by something else. @param {Pick<SweepFindings, 'limit' | 'capacity' | 'plan'>} findings */
+/** The limit in words, and the change to make. A service that fails with nothing visible at its limit has a hidden one. @param {Pick<SweepFindings, 'limit' | 'capacity' | 'plan'>} findings */
 function diagnosis({ limit, capacity, plan }) {
   const isHidden = plan.url !== null && limit?.resource === 'none-reached' && capacity?.high_rps != null
   if (isHidden) return ['what limits it is not visible from outside', '']
   return RESOURCES[String(limit?.resource)] ?? ['unknown', '']
 }
 
-/** What is not known of a service that is not ours, and how to provide it. @param {Plan} plan */
+/** Gaps in our knowledge of a service that is not ours, and the flags that fill them. @param {Plan} plan */
 function unseenText({ url, start, pids = [], metrics_url, postgres_url }) {
   const hints = [
     ...(start || pids.some(({ name }) => name !== 'postgres') ? [] : ['--pid: its CPU, threads, memory and files']),
@@ -194,13 +194,13 @@ function unseenText({ url, start, pids = [], metrics_url, postgres_url }) {
 
 /** @type {Record<string, string>} */
 const CONFIRMED = {
-  true: 'Confirmed: with this limit relaxed, more got through.',
-  false: 'Not confirmed: what was relaxed did not let more through.',
+  true: 'Confirmed: relaxing this limit raised the throughput.',
+  false: 'Not confirmed: relaxing it did not raise the throughput.',
   null: 'Not confirmed: not relaxed, or not ours to relax.',
 }
-/** Where the proof tested it, too; the record does not say which of the two decided. @type {Record<string, string>} */
+/** Texts if the proof tested the limit, too; the record does not say whether relaxing or slowing decided. @type {Record<string, string>} */
 const TESTED = {
-  true: 'Confirmed: the throughput moved when this limit was relaxed or slowed.',
+  true: 'Confirmed: the throughput moved when this limit was relaxed, or the resource behind it slowed.',
   false: 'Not confirmed: relaxing or slowing it did not move the throughput enough.',
   null: 'Not confirmed: the proof could not tell it from the other suspects.',
 }

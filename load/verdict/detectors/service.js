@@ -10,11 +10,11 @@ import { CORE_FULL_RATIO, finding, fullness, NOTHING, ofFailed } from './finding
 
 /** Share of the time in garbage collection: more than ten times what this API needs when it is busy. */
 const GC_RATIO = 0.25
-/** Share of the time. Requests that come while a control group is throttled wait for its next period, so one in twenty is late. */
+/** Share of the time throttled. Requests that arrive in it wait for the control group's next period, so one in twenty is late. */
 const THROTTLED_RATIO = 0.05
-/** Everybody who waits behind one piece of synchronous work notices if it takes longer. */
+/** A longer piece of synchronous work noticeably delays every request that waits behind it. */
 const BLOCKED_MS = 10
-/** Share of a trial that a stall has to last to be late for one request in a hundred. */
+/** Share of a trial that a stall has to last to delay one request in a hundred. */
 const STALL_SHARE = 0.01
 /** libuv's default (UV_THREADPOOL_SIZE). */
 const THREADPOOL_SIZE = 4
@@ -35,11 +35,11 @@ export function nofile({ settings, traffic, probes }) {
   return open_files > 0 ? finding(Math.min(open_files / max, 1) * 0.99, open) : NOTHING
 }
 
-/** A limit of connections this close to that of open files follows from it: the API keeps the rest for files of its own. */
+/** A connection limit this close to the open-file limit follows from it: the API keeps the rest for its other files. */
 const RESERVED_FILES = 200
 
 /**
- * Whether the limit of connections follows from that of open files, and is not MAX_CONNECTIONS, which may not be known.
+ * Whether the connection limit follows from the open-file limit, and is not MAX_CONNECTIONS, which may be unknown.
  * @param {Parameters<Detect>[0]['settings']} settings @param {number} connections_max @param {number} files_max
  */
 function isBoundByFiles({ MAX_CONNECTIONS }, connections_max, files_max) {
@@ -57,7 +57,7 @@ export function maxConnections({ settings, traffic, probes }) {
   return finding(1 + dropped_connections / traffic.planned, closed)
 }
 
-/** CPU quota of a control group. @param {'api' | 'postgres'} part @param {string} name @returns {Detect} */
+/** Detects an exhausted CPU quota of a control group. @param {'api' | 'postgres'} part @param {string} name @returns {Detect} */
 export function ofQuota(part, name) {
   return ({ probes }) => {
     const { quota_cores, throttled_ratio = 0 } = probes[part]
@@ -73,9 +73,9 @@ export function apiGc({ probes }) {
   const { name, gc_ratio, cpu_core_ratio = 0, main_core_ratio = cpu_core_ratio, hashing_mean = 0 } = probes.api
   if (gc_ratio === undefined) return NOTHING
   const collected = `the service spent ${wholePercent(gc_ratio)} of its time in garbage collection`
-  // What the threads of another service do is not known.
+  // The work of a foreign service's threads is unknown.
   if (name) return finding(gc_ratio / GC_RATIO, collected)
-  // V8 also collects on threads of its own. If nothing is hashed, threads have nothing else to do.
+  // V8 also collects on threads of its own. If nothing is hashed, other threads do nothing else.
   const beside = hashing_mean < 1 ? Math.max(0, cpu_core_ratio - main_core_ratio) : 0
   const spent = `${collected}, and threads beside JavaScript's used ${wholePercent(beside)} of a core`
   return finding((gc_ratio + beside) / GC_RATIO, spent)
@@ -100,14 +100,14 @@ export function apiBlocked({ load, traffic, probes }, slo) {
   // Not every program has an event loop.
   if (probes.api.name && !loop_delay_max_ms) return NOTHING
   const turnedAway = Object.values(shed).reduce((sum, number) => sum + number, 0)
-  // Requests that were turned away after their clients had given up are not among the completed.
+  // Requests turned away after their clients had given up do not count as completed.
   const served = traffic.completed - Math.min(turnedAway, traffic.status[503] ?? 0)
   if (main_core_ratio === undefined || served <= 0) return NOTHING
   const busy = Math.min(1, Math.max(elu_ratio, main_core_ratio + run_delay_ratio))
   const each_ms = (busy * 1000) / ((served / traffic.completed) * traffic.achieved_rps)
-  // One stall in a long trial is late for too few to be the limit.
+  // A single stall in a long trial delays too few requests to be the limit.
   const allowed_ms = Math.max(highestP99(slo, load.timeout_s), STALL_SHARE * load.duration_s * 1000)
-  // Short pieces of work fill a loop without blocking it: the single piece counts.
+  // Short pieces of work fill a loop without blocking it, so the length of each piece counts.
   return finding(
     busy >= CORE_FULL_RATIO ? each_ms / BLOCKED_MS : loop_delay_max_ms / allowed_ms,
     `the event loop was busy ${wholePercent(busy)} of the time and stood still for up to ${milliseconds(loop_delay_max_ms)}`,
@@ -115,11 +115,15 @@ export function apiBlocked({ load, traffic, probes }, slo) {
   )
 }
 
+/** Most cores that one thread can seem to use: the ends of a trial count a little too much of its CPU time. */
+const ONE_CORE_RATIO = 1.05
+
 /** @type {Detect} */
 export function apiCpu({ target, probes }) {
   const { cpu_core_ratio, name } = probes.api
   if (cpu_core_ratio === undefined) return NOTHING
   if (name) return foreignCpu(probes.api)
+  if (target.cores === null && usesThreads(probes.api)) return NOTHING
   const { elu_ratio = cpu_core_ratio, main_core_ratio = elu_ratio } = probes.api
   const cores = expandCores(target.cores ?? '')
   const isAlone = cores.length === 1
@@ -132,7 +136,12 @@ export function apiCpu({ target, probes }) {
   return finding(full / COUNTED_FULL_RATIO, `${used}; the core was ${wholePercent(full)} busy (${beside})`)
 }
 
-/** A program of others is full where one of its threads is, or all cores on which it may run. @param {ApiProbe} probe */
+/** Whether a program without an event loop uses more than one core: on how many it may run, and so how near it is to a limit, is not known. @param {ApiProbe} probe */
+function usesThreads({ cpu_core_ratio = 0, main_core_ratio, elu_ratio }) {
+  return main_core_ratio === undefined && elu_ratio === undefined && cpu_core_ratio > ONE_CORE_RATIO
+}
+
+/** Detects a foreign program that saturates one of its threads, or all cores that it may use. @param {ApiProbe} probe */
 function foreignCpu({ name, cpu_core_ratio = 0, main_core_ratio = 0, run_delay_ratio = 0, usable_cores = Infinity }) {
   const cores = usable_cores === 1 ? 'the core' : `${usable_cores} cores`
   return finding(

@@ -9,14 +9,14 @@ import { startDoser } from '../../system/dose/doser.js'
  * @import { Dosable } from './suspects.js'
  */
 
-/** The first second of a load is slower and less even than those that follow, so none of its slices begins in it. */
+/** The first second of a load is slower and less even than the following ones, so the slices begin after it. */
 export const LEAD_S = 1
 
 /**
- * Starts what slows each suspect, here or on the service's host, as long as this process lives.
+ * Starts the dosers of the suspects, here or on the service's host; none of them outlives this process.
  * @param {Dosable[]} suspects @param {AbortSignal} signal
  * @returns {Promise<{ run: (slices: Slice[], duration_s: number) => Promise<Dose[]>, close: () => Promise<void> }>} run: divides the
- *   duration after the lead into the slices, takes each one's dose, and returns what was really taken
+ *   duration after the lead into the slices, takes each one's dose, and returns the doses actually taken
  */
 export async function openDosing(suspects, signal) {
   const opened = await Promise.allSettled(
@@ -39,14 +39,15 @@ export async function openDosing(suspects, signal) {
       const first_ms = performance.now() + LEAD_S * 1000
       const slice_ms = ((duration_s - LEAD_S) * 1000) / slices.length
       const doses = []
-      await setTimeout(first_ms - performance.now(), undefined, { signal })
+      await until(first_ms, signal)
       for (const [i, slice] of slices.entries()) {
         const doser = slice.share > 0 ? named.get(slice.suspect) : undefined
-        // Another host has answered when the dose shows in the responses: they take the same way.
+        // Another host's answer arrives when the dose begins to show in the responses, since they take the same path.
         await doser?.begin(slice.share)
-        const from_ms = epoch_ms()
-        await setTimeout(first_ms + (i + 1) * slice_ms - performance.now(), undefined, { signal })
-        const to_ms = epoch_ms()
+        // By the clock that the generator shares: timeOrigin + now() would differ once the clock has been set since one of them started.
+        const from_ms = Date.now()
+        await until(first_ms + (i + 1) * slice_ms, signal)
+        const to_ms = Date.now()
         const taken_ratio = (await doser?.end()) ?? 0
         doses.push({ ...slice, taken_ratio, from_ms, to_ms })
       }
@@ -62,12 +63,12 @@ async function startDoserOn({ host, cores }) {
   return {
     begin: (share) => host.ask('beginDose', { share }),
     end: () => host.ask('endDose'),
-    // After an abort it cannot be asked, and ends by itself.
+    // After an abort, the host takes no requests, and its doser ends by itself.
     close: () => host.ask('closeDoser').catch(() => {}),
   }
 }
 
-/** By the clock that processes share. */
-function epoch_ms() {
-  return performance.timeOrigin + performance.now()
+/** @param {number} at_ms by the monotonic clock; a past time resolves at once @param {AbortSignal} signal */
+async function until(at_ms, signal) {
+  await setTimeout(Math.max(0, at_ms - performance.now()), undefined, { signal })
 }

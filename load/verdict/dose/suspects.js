@@ -12,10 +12,10 @@ import { sharedCore } from '../ledger.js'
  */
 
 /**
- * The suspects that can be slowed, judging by what a trial's probes saw: the service also on another host, others on this machine. Pure.
+ * The suspects that can be slowed, judging by a trial's probes: the service on any host, all others only on this machine. Pure.
  * @param {Pick<Plan, 'pids'>} plan @param {Pick<TrialRecord, 'target' | 'probes'>} trial
- * @param {Pick<TrialRecord, 'load' | 'probes'>} [waiting] the last trial of a target whose limit the commit may be, by its counters: without one, it is no suspect
- * @returns {Suspect[]}
+ * @param {Pick<TrialRecord, 'load' | 'probes'>} [waiting] the last trial of a target that the commit may limit, by its
+ *   counters; without one, the commit is no suspect @returns {Suspect[]}
  */
 export function suspectsOf({ pids = [] }, { target, probes }, waiting) {
   const shared = sharedCore(probes)
@@ -23,13 +23,13 @@ export function suspectsOf({ pids = [] }, { target, probes }, waiting) {
   const isPinned =
     target.kind === 'ssh'
       ? expandCores(target.cores ?? '').length < Object.keys(probes.kernel.cores ?? {}).length
-      : target.cores !== null && own !== undefined && target.cores !== own
+      : target.cores !== null && own !== undefined && !overlap(target.cores, own)
   /** @type {Suspect[]} */
   const suspects = pids.map(({ pid, name }) => {
     const resource = name === 'postgres' ? 'postgres-cpu' : 'api-cpu'
     return { suspect: `process ${pid} (${name})`, resource, pid }
   })
-  // What is not ours is slowed only where its process was named.
+  // A service that is not ours is slowed only if its process is known.
   const isOurs = target.kind !== 'url' && target.kind !== 'started'
   if (target.kind !== 'url') {
     const suspect = isPinned ? `core ${target.cores} (the service)` : 'the service'
@@ -50,12 +50,18 @@ export function suspectsOf({ pids = [] }, { target, probes }, waiting) {
   return suspects
 }
 
+/** Whether two lists have a core in common: slowing the cores of one would then slow the other, too. @param {string} some @param {string} others */
+function overlap(some, others) {
+  const all = expandCores(others)
+  return expandCores(some).some((core) => all.includes(core))
+}
+
 /**
- * The cores, processes or database of a trial's suspects.
+ * Finds the cores, processes or database of a trial's suspects.
  * @param {Slice[]} slices @param {{ target: Pick<Target, 'pid' | 'host'>, generator: { pid: number }, database: Database | null }} parts
  * @returns {Promise<Dosable[]>}
- * @typedef {{ name: string } & (Slowable | { host: Host, cores?: string } | { flush_us: number, database: Database })} Dosable host: of
- *   the service, on whose cores or processes the dose is taken
+ * @typedef {{ name: string } & (Slowable | { host: Host, cores?: string } | { flush_us: number, database: Database })} Dosable host: the
+ *   service's, which takes the dose on the service's cores or processes
  */
 export async function suspectsIn(slices, { target, generator, database }) {
   const named = new Map(slices.map((slice) => [slice.suspect, slice]))
@@ -65,7 +71,7 @@ export async function suspectsIn(slices, { target, generator, database }) {
     if (of === 'service' && target.host) return { name, host: target.host, cores }
     if (cores !== undefined) return { name, cores }
     const family = pid ? familyOf(pid) : []
-    // Stopping the lab itself, in a family with it, would stop everything for good.
+    // Stopping a family that includes the lab itself would stop everything for good.
     return { name, pids: family.includes(process.pid) ? [] : family.filter(isOurs) }
   })
 }

@@ -179,7 +179,7 @@ t.test(
       // As a security group does it: without a word.
       await box.run(['ip', 'rule', 'add', 'ipproto', 'tcp', 'sport', '3000', 'blackhole'])
       const line =
-        /the API on port 3000 of 10\.99\S+, which is ready there, to answer here, got no answer .*: open TCP 3000/
+        /the API, ready on port 3000 of 10\.99\S+, to be reachable from here, got no answer .*: open TCP 3000/
       await refused(t, { databaseUrl }, line)
       t.strictSame(ourProcesses(box), [])
     })

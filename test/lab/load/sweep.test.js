@@ -92,7 +92,7 @@ t.test('SIGKILL in mid-sweep leaves no process and a readable file, and --resume
   t.match(wrong.stderr, /--resume: expected the flags of the run in .* \(--duration 500ms .*\) or none/)
   const changed = await runHere(['sweep', '--resume', out], { env: { ...env, POOL_MAX: '7' } })
   t.equal(changed.code, 2)
-  t.match(changed.stderr, /--resume: expected POOL_MAX=20, as the run began, got POOL_MAX=7/)
+  t.match(changed.stderr, /--resume: expected POOL_MAX=20, as when the run began, got POOL_MAX=7/)
 
   const before = readRun(out)
   fs.writeFileSync(`${out}/run.json`, JSON.stringify({ ...before, warnings: [...before.warnings, 'found before'] }))

@@ -57,7 +57,7 @@ t.test('compare: two files of settings for the local API', async (t) => {
   const { run, trials } = await smoke(t, 'compare', [...sides, ...SHORT], { databaseUrl: url })
   t.strictSame(
     run.differences.map((/** @type {any} */ { about }) => about),
-    ['p50 at 1', 'maximum rate'],
+    ['p50 at concurrency 1', 'maximum rate'],
   )
   const settings = new Set(
     trials.map(({ cell, settings: { INSERT_MODE, DB_DELAY_MS } }) => `${cell.side} ${INSERT_MODE} ${DB_DELAY_MS}`),

@@ -23,7 +23,8 @@ t.test('an exercise from end to end: cut off, left, resumed, answered wrongly, s
   const stage = () => readProgress(folder).exercises.files?.stage
 
   const cut = begin()
-  for await (const chunk of cut.stdout) if (String(chunk).includes('First, what this machine takes')) cut.kill('SIGINT')
+  for await (const chunk of cut.stdout)
+    if (String(chunk).includes('First, the throughput of this machine')) cut.kill('SIGINT')
   t.equal(cut.exitCode ?? (await once(cut, 'exit'))[0], 130, 'Ctrl-C while it measures')
   t.equal(stage(), 'before')
 

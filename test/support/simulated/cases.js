@@ -117,7 +117,10 @@ const CASES = [
       within(t, 1.3, one, one.about)
       within(t, 1500 / 1200, hundred, hundred.about)
       within(t, 0.8, most, most.about)
-      t.match(run.answer, /^B is worse than A in p50 at 1: .*; .* p50 at 100: .*; .* maximum rate: /)
+      t.match(
+        run.answer,
+        /^B is worse than A in p50 at concurrency 1: .*; .* p50 at concurrency 100: .*; .* maximum rate: /,
+      )
     },
   },
   {

@@ -62,7 +62,10 @@ function kept(folder) {
  * @returns {string | null} null: nowhere
  */
 export function differs(found, expected) {
-  const timeless = (/** @type {any} */ { run_id, started_at, ...record } = {}) => record
+  // After an interruption, the target is new, and may be warmed up for longer.
+  const timeless = (/** @type {any} */ { run_id, started_at, load, ...record } = {}) => {
+    return { ...record, load: { ...load, warmup_s: null } }
+  }
   if (found.length !== expected.length) return `${found.length} trials, expected ${expected.length}`
   const first = found.findIndex((record, i) => !isDeepStrictEqual(timeless(record), timeless(expected[i])))
   return first === -1 ? null : `trial ${first + 1}: ${found[first].experiment}, expected ${expected[first].experiment}`

@@ -74,6 +74,33 @@ t.test('requests at once with one key: one row, and each gets its Location', asy
   t.equal(await countOf(user), 1)
 })
 
+t.test(
+  'where emails are unique, requests at once with one key are one request, and another key is a 409',
+  async (t) => {
+    const { url } = await newDatabase(t)
+    await rows(url, 'CREATE UNIQUE INDEX one_each ON users (email)')
+    const api = await startHere(t, url)
+    const [user, key] = [newUser(), newKey()]
+    const answers = await Promise.all(Array.from({ length: 30 }, () => postWith(api.url, user, key)))
+    t.strictSame([...new Set(answers.map(({ status }) => status))], [201])
+    t.equal(new Set(answers.map(({ headers }) => headers.get('location'))).size, 1)
+    const other = await postWith(api.url, user, newKey())
+    t.equal(other.status, 409)
+    t.match(await other.json(), { code: 'user_exists' })
+    t.equal((await postWith(api.url, { ...user, password: 'another' }, key)).status, 422)
+  },
+)
+
+t.test('a password that looks like a hash is known again', async (t) => {
+  const user = { ...newUser(), password: '$scrypt$ln=14,r=8,p=5$x' }
+  for (const one of [api, hashing]) {
+    const key = newKey()
+    const [first, repeat] = [await postWith(one.url, user, key), await postWith(one.url, user, key)]
+    t.strictSame([first.status, repeat.status], [201, 201])
+    t.equal(repeat.headers.get('location'), first.headers.get('location'))
+  }
+})
+
 t.test('a request that arrives while the first one commits waits for it', async (t) => {
   const [user, key] = [newUser(), newKey()]
   await rows(

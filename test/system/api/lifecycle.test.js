@@ -95,6 +95,29 @@ t.test('what has arrived when a drain begins is answered; a silent connection ho
   t.strictSame(await within('the end of the drain', drained), { isComplete: true, dropped: 0 })
 })
 
+t.test('what comes after the last answer of a drain is not stored, since nobody would hear of it', async (t) => {
+  const api = await startHere(t, database.url)
+  const release = await blockTable(t, database.url)
+  const socket = await connect(api.url)
+  socket.write(rawPost(userText()))
+  await untilMetric(api, 'redline_in_flight_requests', 1)
+  const drained = api.drain()
+  await untilReadyz(api, 'draining')
+  socket.write(rawPost('{}'))
+  const refused = () => metric(api, 'redline_problems_total{code="invalid_user"}').catch(() => 0)
+  await until('the second to be refused', async () => (await refused()) === 1)
+  const late = newUser()
+  socket.write(rawPost(JSON.stringify(late)))
+  // By then, the API has read what was written before.
+  for (let i = 0; i < 3; i++) await metric(api, 'redline_in_flight_requests')
+  await release()
+  t.strictSame(await answers(socket, 3), [201, 400])
+  await ended(socket)
+  socket.destroy()
+  t.strictSame(await within('the end of the drain', drained), { isComplete: true, dropped: 0 })
+  t.equal((await rows(database.url, 'SELECT FROM users WHERE email = $1', [late.email])).length, 0)
+})
+
 t.test('a shutdown that takes longer than its bound says how many requests it dropped, and exits 1', async (t) => {
   const api = await startApi(t, database.url, { SHUTDOWN_TIMEOUT_MS: '500' })
   await blockTable(t, database.url)

@@ -19,7 +19,7 @@ t.jobs = 6
 
 const GRACE_S = 0.25
 const RUN_S = 0.25
-const MESSAGE = /^expected the generator \(\w+\) to end "run" within 1 s, killed it/
+const MESSAGE = /^expected the generator \(\w+\) to end "run" within 1 s; killed it/
 
 /**
  * @param {any} t
@@ -81,7 +81,7 @@ for (const driver of ['wrk', 'vegeta']) {
       running.catch(() => {})
       const pid = await childOf(generator.pid)
       process.kill(pid, 'SIGSTOP')
-      await t.rejects(running, { message: /to end "run" within 5.75 s, killed it/ })
+      await t.rejects(running, { message: /to end "run" within 5.75 s; killed it/ })
       await until(`${driver} to end`, () => !isAlive(pid))
     },
   )

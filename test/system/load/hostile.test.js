@@ -1,4 +1,6 @@
+import fs from 'node:fs'
 import t from 'tap'
+import { hitsOf } from '../../../load/generators/drivers/vegeta/hits.js'
 import { ENDLESS, MALFORMED, sendEndless, VALID } from '../../support/hostile.js'
 import { runHere, trialHere } from '../../support/in-process.js'
 import { readRun, readTrials, temporaryFolder } from '../../support/lab.js'
@@ -183,6 +185,25 @@ t.test('a sweep of a service whose responses are malformed ends with what it saw
     t.equal(warnings.length, 1)
     t.match(warnings[0], /^the service's metrics page could not be read/)
   }
+})
+
+t.test('vegeta: a line break that a response put into an error does not split a row', async (t) => {
+  const error = 'malformed MIME header line: no\rcolon\u2028at all'
+  const row = (/** @type {number} */ seq, /** @type {string} */ error) =>
+    `1700000000000000000,0,1000000,0,0,"${error}",,0,${seq},POST,http://h/#2,`
+  const folder = t.testdir({
+    rows: `${row(0, error)}\n${row(1, 'EOF')}\n`,
+    vegeta: '#!/bin/sh\ncat "$(dirname "$0")/rows"\n',
+  })
+  fs.chmodSync(`${folder}/vegeta`, 0o755)
+  const { hits } = /** @type {any} */ ((await hitsOf(`${folder}/vegeta`, [], new AbortController().signal)).get(0))
+  t.strictSame(
+    hits.map((/** @type {any} */ { seq, error, entry }) => [seq, error, entry]),
+    [
+      [0, `"${error}"`, 2],
+      [1, '"EOF"', 2],
+    ],
+  )
 })
 
 /** Answers each request. @param {Socket} socket @param {string} text @param {boolean} [now] one has come */

@@ -228,12 +228,17 @@ t.test(
     await once(lab, 'exit')
     await eventually(() => !fs.existsSync(`/proc/${npm}`))
 
+    // What a process that still runs is fetching is not ours to remove.
+    const fetching = `node-99.1.2.${process.ppid}`
+    fs.mkdirSync(`${cache}/${fetching}`)
+    t.equal(fs.readdirSync(cache).length, 2)
     // With an npm that fails at once.
     fs.writeFileSync(`${folder}/npm`, '#!/bin/sh\necho "npm error no such version" >&2\nexit 1\n')
     withEnvironment(t, { PATH: env.PATH })
     const refused = await nodeOf('99', options).catch((error) => error)
     t.ok(refused instanceof NotApplied, 'nor is what was left taken for one')
     t.match(refused.message, /npm error no such version/)
+    t.strictSame(fs.readdirSync(cache), [fetching], 'and what was left is removed')
   },
 )
 

@@ -6,6 +6,7 @@ import { Readable } from 'node:stream'
 import { gzipSync } from 'node:zlib'
 import t from 'tap'
 import { watchApi } from '../../../load/probes/api.js'
+import { watchFamily } from '../../../load/probes/family.js'
 import { watchKernel } from '../../../load/probes/kernel.js'
 import { readMetrics } from '../../../load/probes/metrics.js'
 import { watchPostgres } from '../../../load/probes/postgres.js'
@@ -137,6 +138,24 @@ t.test('a process that works is told from one that waits', { skip: withoutProc }
   t.equal(idle?.cpu_core_ratio, 0)
   t.equal(watchProcess(null)(), null)
   t.equal(watchProcess(2 ** 22 + 1)(), null, 'nobody has this id')
+})
+
+t.test('the CPU time of threads that have ended counts for their process', { skip: withoutProc }, async (t) => {
+  const program = `import { Worker } from 'node:worker_threads'
+    const work = 'const start = process.cpuUsage(); while (process.cpuUsage(start).user < 3e5);'
+    process.stdin.on('data', () => new Worker(work, { eval: true }).on('exit', () => process.stdout.write('done')))
+    process.stdout.write('ready')`
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', program], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+  t.teardown(() => child.kill('SIGKILL'))
+  await once(child.stdout, 'data')
+  const watched = watchFamily(Number(child.pid))
+  child.stdin.write('.')
+  await once(child.stdout, 'data')
+  const use = watched()
+  t.ok(Number(use?.threads_cpu_s) > 0.25, `${use?.threads_cpu_s} s of the 0.3 s that a thread used`)
+  t.ok(Number(use?.rss_bytes) > 10e6 && Number(use?.rss_bytes) < 1e9, `${use?.rss_bytes} bytes`)
 })
 
 /** The kernel counts a process's time in these. */

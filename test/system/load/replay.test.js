@@ -100,7 +100,10 @@ t.test('a log that changes during a run ends the run with one line', async (t) =
   const load = loadOf(url, file)
   fs.appendFileSync(file, '\n')
   const { message } = await startGenerator(load, never, () => {}).catch((error) => error)
-  t.match(message, /^--replay: expected .*access\.log as the run began \([^\n]*: restore it, or begin a new run$/)
+  t.match(
+    message,
+    /^--replay: expected .*access\.log as it was when the run began \([^\n]*: restore it, or begin a new run$/,
+  )
   t.strictSame(seen, [])
 })
 
@@ -115,7 +118,7 @@ t.test('sweep --replay --speed plays the whole log, and answers in multiples of 
   t.match(stderr, `warning: ${warning}`)
   t.match(
     stderr,
-    `To ${url} it will send the 41 requests of ${file} (GET and HEAD) in their order and rhythm: about 88 within 4 s.`,
+    `To ${url}, Redline will send the 41 requests of ${file} (GET and HEAD) in their order and rhythm: about 88 within 4 s.`,
   )
   t.match(stdout.replace(/\s+/g, ' '), 'at least 2 times the recorded load (mean 20/s, busiest second 20/s)')
   // Each warm-up has begun the log.
@@ -136,5 +139,5 @@ t.test('sweep --replay --speed plays the whole log, and answers in multiples of 
   t.match(await runHere(['sweep', '--resume', out]), { code: 0 }, 'it can be resumed')
   fs.utimesSync(file, 1, 1)
   const changed = await runHere(['sweep', '--resume', out])
-  t.match(changed, { code: 2, stderr: /^redline: --replay: expected .* as the run began \(/ })
+  t.match(changed, { code: 2, stderr: /^redline: --replay: expected .* as it was when the run began \(/ })
 })

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
@@ -106,4 +107,18 @@ t.test('a service that cannot be started is an error that says why', async (t) =
   })
   t.match(await refusal('--start', 'sleep 60'), { code: 2, line: /^redline: --start: requires --url/ })
   t.strictSame(processesOf(folder), [])
+})
+
+t.test('children end when the lab exits, also where the kernel does not end them', async (t) => {
+  const folder = temporaryFolder(t)
+  const sleep = path.join(folder, 'sleep')
+  fs.symlinkSync('/bin/sleep', sleep)
+  const module = new URL('../../../load/system/processes.js', import.meta.url)
+  const program = `import { startChild } from '${module}'
+    const { child } = startChild(['${sleep}', '60'], { cores: null, stdio: 'ignore' })
+    child.once('spawn', () => process.exit(3))`
+  // A PATH without setpriv.
+  const { status } = spawnSync(process.execPath, ['--input-type=module', '--eval', program], { env: { PATH: folder } })
+  t.equal(status, 3)
+  await until('sleep to end', () => processesOf(folder).length === 0)
 })

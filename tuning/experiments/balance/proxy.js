@@ -6,7 +6,7 @@ import { BALANCERS } from './balancers.js'
 
 /**
  * A reverse proxy, as a process: round robin or the published adaptive algorithm. Bodies are streamed in both directions, and
- * connections to the endpoints are kept.
+ * connections to the endpoints are kept alive.
  * @typedef {{ name: string, port: number }} Endpoint
  * @type {{ strategy: Strategy, endpoints: Endpoint[], parameters: Parameters, port: number }}
  */
@@ -38,13 +38,14 @@ function forward(req, res) {
     isObserved = true
     return { 'X-Selected-Route': name, 'X-Response-Latency-Milliseconds': String(Math.round(latency_ms)) }
   }
-  const headers = { ...endToEnd(req.headers), host: `127.0.0.1:${port}` }
+  const framing = req.headers['transfer-encoding'] === undefined ? {} : { 'transfer-encoding': 'chunked' }
+  const headers = { ...endToEnd(req.headers), ...framing, host: `127.0.0.1:${port}` }
   const upstream = http.request({ agent, host: '127.0.0.1', port, method: req.method, path: req.url, headers })
   upstream.setTimeout(TIMEOUT_MS, () => upstream.destroy(Object.assign(new Error('timeout'), { code: 'ETIMEDOUT' })))
   upstream.on('response', (answer) => {
     const status = answer.statusCode ?? 502
     res.writeHead(status, { ...endToEnd(answer.headers), ...observe(status) })
-    // If one side breaks off, pipeline cuts the other.
+    // If one side disconnects, pipeline closes the other.
     pipeline(answer, res, () => {})
   })
   upstream.on('error', (/** @type {NodeJS.ErrnoException} */ error) => {

@@ -108,7 +108,7 @@ export function failingBlocks({ plan, failing }) {
   const { from_s, to_s } = plan.fails.failing
   const after_s = plan.sizes.failing.duration_s - to_s
   const rows = failing.map(({ strategy, leave_s, back_s, errors_at_endpoint, error_ratio, p50_ms }) => {
-    // An endpoint that was never dropped cannot be come back to.
+    // An endpoint that was never dropped cannot come back into use.
     const left = back_s.filter((_, i) => leave_s[i] !== null)
     const errors = [count(Math.round(errors_at_endpoint)), tenthPercent(error_ratio)]
     return [strategy, timesText(leave_s, to_s - from_s), timesText(left, after_s), ...errors, milliseconds(p50_ms)]
@@ -125,7 +125,7 @@ export function failingBlocks({ plan, failing }) {
   return titled(about, head, rows)
 }
 
-/** @param {(number | null)[]} found_s null: longer than can be seen @param {number} longest_s that can be seen */
+/** @param {(number | null)[]} found_s null: longer than the trial shows @param {number} longest_s longest time that it shows */
 function timesText(found_s, longest_s) {
   if (found_s.length === 0) return 'never dropped'
   const times_s = found_s.map((s) => s ?? longest_s)
@@ -161,7 +161,7 @@ function haproxyBlocks({ strategies, crowded }) {
   return titled(about, ['strategy', ...PERCENTILES], rows)
 }
 
-/** What further API processes bring. @param {BalanceFindings} findings */
+/** The gain from further API processes. @param {BalanceFindings} findings */
 export function processBlocks({ processes }) {
   const rows = processes.map(({ strategy, goodput_rps, p50_ms, cores, to_one, is_limited }) => [
     strategy === 'direct' ? '1, without HAProxy' : `${strategy}, behind HAProxy`,
@@ -171,11 +171,11 @@ export function processBlocks({ processes }) {
     (to_one && (is_limited ? GENERATOR_LIMIT : ratioText(to_one))) ?? '1',
   ])
   const about =
-    '**What one more API process brings**, closed loop. Postgres, HAProxy and the generator run on the remaining cores; where there are none to spare, a further process shares its core with them. The last column is the rate of durable rows relative to one process behind HAProxy in the same block, the typical ratio of all blocks.'
+    '**What one more API process brings**, closed loop. Postgres, HAProxy and the generator run on the remaining cores; where no core is left, an additional API process shares its core with them. The last column compares the rate of durable rows with that of one process behind HAProxy: each block (one round of the set-ups below) gives one ratio, and the typical one is shown.'
   return titled(about, ['API processes', 'runs on', 'durable rows', 'p50', 'relative to 1 behind HAProxy'], rows)
 }
 
-/** What the simulation gained, and what was published. @param {Simulation | null} simulation */
+/** The gains in the simulation, next to the published ones. @param {Simulation | null} simulation */
 function simulationBlocks(simulation) {
   if (!simulation) return []
   const { worlds } = simulation
@@ -194,7 +194,7 @@ function simulationBlocks(simulation) {
   ]
 }
 
-/** The published claims, computed. @param {Simulation['worlds']} worlds with as many requests in flight */
+/** The published claims, computed. @param {Simulation['worlds']} worlds all with the same number of requests in flight */
 function claimsBlocks(worlds) {
   const found = worlds.map(({ round_robin, adaptive }) => {
     return claimsOf({ round_robin_ms: round_robin.mean_ms, adaptive_ms: adaptive.mean_ms })
@@ -219,7 +219,7 @@ function claimsBlocks(worlds) {
   )
 }
 
-/** By percentile. @param {Quantiles} round_robin_ms @param {Quantiles} adaptive_ms */
+/** Both latencies and their ratio, by percentile. @param {Quantiles} round_robin_ms @param {Quantiles} adaptive_ms */
 function pairTexts(round_robin_ms, adaptive_ms) {
   const gains = gainsOf(round_robin_ms, adaptive_ms)
   return QUANTILES.map((name) => {

@@ -37,7 +37,7 @@ function ratiosText(ratios) {
   return PERCENTILES.map((name) => `${name} ${ratioText(ratios[name])}`).join(', ')
 }
 
-/** Why adaptive is slower in a crowd, if it surely is. @param {Uneven} crowded @param {Ratios} ratios */
+/** Explains why adaptive is slower in a crowd, if it surely is. @param {Uneven} crowded @param {Ratios} ratios */
 function herdText(crowded, { p95 }) {
   if (p95.low <= 1 || !Number.isFinite(p95.high)) return ''
   const [own, other] = ['adaptive', REFERENCE].map((name) => figureOf(name, crowded)?.queued_ratio ?? Number.NaN)
@@ -76,11 +76,11 @@ function simulatedSentence({ few, worlds }) {
     const numbers = all.map(({ workers }) => workers).join(' and with ')
     return `With ${numbers} ${numbers === '1' ? 'request' : 'requests'} in flight, adaptive is lower in all four percentiles over ${where}.`
   })
-  const chance = `Could the published gain be chance? Round robin was published from ${few.samples} samples, so ${count(few.draws)} times we drew ${few.samples} from its published latencies. In ${tenthPercent(few.all_lower_ratio)} of the draws it looked slower than published in all four percentiles; in ${tenthPercent(few.as_published_ratio)}, slower by as much as the published gain.`
+  const chance = `Could the published gain be chance? The published figures of round robin come from ${few.samples} samples, so we drew ${few.samples} samples at random from its published latencies, ${count(few.draws)} times. In ${tenthPercent(few.all_lower_ratio)} of these draws, chance alone made round robin slower than published in all four percentiles; in ${tenthPercent(few.as_published_ratio)}, by at least adaptive's published gain.`
   return `The published case, simulated over three kinds of endpoints. "equal, no memory": each answer is fast or slow at random, whatever the one before it. "equal, with spells": each endpoint has fast and slow spells. "uneven": they differ, like ours. ${sentences.join(' ')} ${chance}`
 }
 
-/** Over which of the simulated endpoints adaptive is lower in all percentiles, and over which not. @param {Simulation['worlds']} own */
+/** Names the simulated endpoints over which adaptive is lower in all percentiles, and the others. @param {Simulation['worlds']} own */
 function whereLower(own) {
   const [lower, others] = [true, false].map((is) => {
     return own
@@ -92,7 +92,7 @@ function whereLower(own) {
   return others === '' ? lower : `${lower}, but not over ${others}`
 }
 
-/** Why there is no trustworthy answer: a strategy without a sound trial. @param {BalancePlan} plan @param {Records} records */
+/** Names a strategy without a sound trial, which rules out an answer, or null. @param {BalancePlan} plan @param {Records} records */
 export function problemOf(plan, records) {
   for (const { part, strategy } of cellsOf(plan)) {
     const own = records.filter(({ cell }) => cell.part === part && cell.strategy === strategy)

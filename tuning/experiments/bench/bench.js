@@ -21,22 +21,21 @@ const QUICK = { repeats: 1, duration: 500 }
 const TIMEOUT_S = 10
 const NAMES = CONTENDERS.map(({ name }) => name)
 
-/** A closed loop to saturation, an open loop at a rate that is the same for all, and one at half of what the closed loop took. */
+/** A closed loop at saturation, an open loop at the same rate for all, and an open loop at half of the closed loop's rate. */
 const KINDS = ['saturation', 'low', 'half']
 const OPEN_CONNECTIONS = 64
 
-/** In lengths of the trial. A contender has been idle for half a minute: it opens its database connections again, and its caches are cold. */
+/** In lengths of the trial. A contender was idle for half a minute: it must reopen database connections, and its caches are cold. */
 const WARMUP_SHARE = 1
 
-/** A bench has few trials, and its ratios need all of them. */
+/** Attempts per trial: a bench has few trials, and its ratios need all of them. */
 const TRIES = 3
 
-/** What does one insert cost here, and in the same service as others write it? @type {Experiment<BenchPlan, BenchFindings>} */
+/** Measures the cost of an insert here, and in the same service with other libraries. @type {Experiment<BenchPlan, BenchFindings>} */
 export const bench = {
   name: 'bench',
   about: 'what does an insert cost here, and elsewhere?',
-  details:
-    'All servers run at the same time and are loaded in turns, so that the figures of a ratio stand seconds apart.',
+  details: 'All servers run at once and are loaded in turn, so the figures in a ratio are measured seconds apart.',
   flags: {
     blocks: numberFlag(
       `blocks, in each of which every contender is measured once (default ${DEFAULTS.repeats})`,
@@ -46,7 +45,7 @@ export const bench = {
     duration: durationFlag(`duration of each trial (default ${DEFAULTS.duration / 1000}s)`),
     driver: {
       value: 'NAME',
-      about: `of the closed loops: autocannon (default), or wrk, which costs half as much (apt-get install wrk)`,
+      about: `for closed loops: autocannon (default), or wrk at half the CPU cost (apt-get install wrk)`,
       ...oneOf(['autocannon', 'wrk']),
     },
     quick: { value: '', about: 'one block of trials of 500ms: about two minutes' },
@@ -73,10 +72,10 @@ export const bench = {
   report: benchReport,
 }
 
-/** @typedef {Plan & { closed_driver?: string, repeats: number, contenders: string[] }} BenchPlan closed_driver: of the closed loops; older runs: autocannon */
+/** @typedef {Plan & { closed_driver?: string, repeats: number, contenders: string[] }} BenchPlan closed_driver: for closed loops; older runs: autocannon */
 
 /**
- * Blocks of passes. A pass puts one kind of load on every contender, so that what is compared stands seconds apart. Pure.
+ * Blocks of passes. A pass puts one kind of load on every contender, so that compared figures are taken seconds apart. Pure.
  * @param {BenchPlan} plan @param {TrialRecord[]} records @param {any[]} notApplied
  */
 export function design(plan, records, notApplied) {
@@ -103,12 +102,12 @@ export function design(plan, records, notApplied) {
   return null
 }
 
-/** Of the closed loops. @param {Pick<BenchPlan, 'closed_driver'>} plan @returns {string} */
+/** Driver of the closed loops. @param {Pick<BenchPlan, 'closed_driver'>} plan @returns {string} */
 function driverOf({ closed_driver }) {
   return closed_driver ?? DEFAULTS.driver
 }
 
-/** @param {Contender} contender @param {string} usual the driver of what is a service @param {number} length_s @returns {StepLoad} */
+/** @param {Contender} contender @param {string} usual the driver for a service @param {number} length_s @returns {StepLoad} */
 function closedLoop({ name, kind, connections }, usual, length_s) {
   const isDirect = kind === 'direct'
   // pgbench takes whole seconds.
@@ -118,7 +117,7 @@ function closedLoop({ name, kind, connections }, usual, length_s) {
   return { driver, loop: 'closed', rate_rps: null, connections, warmup_s, duration_s }
 }
 
-/** The rate of an open loop; null: none for this contender. @param {Contender} contender @param {string} kind @param {number} took_rps by the closed loop of the same visit */
+/** The rate of an open loop, or null without one. @param {Contender} contender @param {string} kind @param {number} took_rps the closed loop's rate in this visit */
 function rateOf(contender, kind, took_rps) {
   if (contender.kind === 'direct') return null
   if (contender.kind === 'far') return kind === 'low' ? CROWD_LOW_RATE_RPS : null
@@ -127,7 +126,7 @@ function rateOf(contender, kind, took_rps) {
 }
 
 /**
- * Values of all blocks, by contender, table and head of the column. What cannot run here and is no service is left out.
+ * Values of all blocks, by contender, table and head of the column. Contenders without a service that cannot run here are left out.
  * @param {BenchPlan} plan @param {TrialRecord[]} records @param {Pick<Run, 'not_applied'>} run
  * @typedef {ReturnType<typeof analyse>} BenchFindings
  * @typedef {BenchFindings['servers'][number]} Server
@@ -144,7 +143,7 @@ export function analyse(plan, records, { not_applied = [] }) {
   const refused = not_applied.map(({ cell }) => cell.contender)
   const expected = contenders.filter((name) => contenderOf(name).kind !== 'direct' || !refused.includes(name))
   const wanted = repeats * expected.length
-  const missing = wanted - trialsAt(records, { kind: 'saturation' }).length
+  const missing = expected.reduce((sum, name) => sum + repeats - trialsOf(name, { kind: 'saturation' }).length, 0)
   return {
     problem: missing > 0 || wanted === 0 ? `${missing} of ${wanted} closed loops had no valid trial` : null,
     repeats,

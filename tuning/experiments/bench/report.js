@@ -10,7 +10,7 @@ import { SATURATION_CONNECTIONS, TABLES } from './tables.js'
  * @import { BenchFindings, Server } from './bench.js'
  */
 
-/** Tables whose first column is what a closed loop got through. */
+/** Tables whose first column is the throughput of a closed loop. */
 const CLOSED_TABLES = ['closed', 'far', 'direct']
 
 const DIRECT_METHOD =
@@ -30,7 +30,7 @@ export function benchReport({ servers: all, repeats, closed_driver }) {
     ...(direct.length > 0 ? tableOf('direct', [...batched, ...direct]) : []),
     list(all.map(({ name, about }) => `${name}: ${about}`)),
     method([
-      'Each server is a process of its own. All of them run at the same time and are loaded in turns, so that the figures of a ratio stand seconds apart.',
+      'Each server is a process of its own. All of them run at once and are loaded in turn, so the figures in a ratio are measured seconds apart.',
       `${repeats} blocks; in each, one kind of load after the other goes to every server, in a random order.`,
       `Closed loops by ${closed_driver}, open loops by paced, both on the other core.`,
       'Figures are medians over the blocks with [least–most]; ratios are taken within a block.',
@@ -40,7 +40,7 @@ export function benchReport({ servers: all, repeats, closed_driver }) {
   ]
 }
 
-/** What stores rows, as bars, the fastest first. @param {Server[]} servers @returns {Block[]} */
+/** Servers that store rows, as bars, the fastest first. @param {Server[]} servers @returns {Block[]} */
 function insertsPicture(servers) {
   const known = servers.flatMap(({ name, kind, values }) => {
     const value = spreadOf(values.closed['inserts/s'])

@@ -40,7 +40,7 @@ const TEXT = {
   share: (values) => wholePercent(median(values)),
 }
 
-/** What each table shows, and its columns after the first, which is the server. @type {Record<string, { about: string, columns: Column[] }>} */
+/** Tables with captions, and columns after the first (the server). @type {Record<string, { about: string, columns: Column[] }>} */
 export const TABLES = {
   closed: {
     about: `**As fast as possible**: closed loop, ${SATURATION_CONNECTIONS} connections; CPU of the service's process.`,
@@ -87,7 +87,7 @@ export const TABLES = {
   },
   direct: {
     about:
-      '**The database without a service in front of it**: beside `batched`, the same rows without HTTP, from a client on the core of the service; the ' +
+      '**The database without a service in front of it**: except for `batched`, a client on the core of the service sends the same rows to Postgres, without HTTP. The ' +
       "last column is the CPU of all of Postgres' processes, as a share of one core. The ratios compare with batched in the same " +
       'block: above 1, the database could take more than the API sends.',
     columns: [

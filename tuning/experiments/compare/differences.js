@@ -2,15 +2,14 @@ import { pairedRatio, ratioText } from '../../stats/effects.js'
 
 /** @import { Level, SideFindings } from './findings.js' */
 
-/** Of the whole answer: each of its tests gets an equal share (Bonferroni), so that two equals are tied in 19 of 20 runs. */
+/** Error rate of the whole answer: each of its tests gets an equal share (Bonferroni), so that two equals tie in 19 of 20 runs. */
 const ERROR_RATE = 0.05
 
 /**
  * The differences on which the answer rests: the median latency of successes at each concurrency, and the maximum rate.
  * @param {Level[][]} levels of A and B @param {SideFindings[]} sides
- * @typedef {ReturnType<typeof judged>} Difference the ratio of B to A in one figure; because: why it does not tell the services
- *   apart, empty where it does;
- *   ratio: NaN where the lab or a refusal decided it, or no block has both
+ * @typedef {ReturnType<typeof judged>} Difference the ratio of B to A in one figure; because: the reason why it cannot compare
+ *   the services, or empty; ratio: NaN if the lab or a refusal decided it, or no block has both
  */
 export function differencesOf(levels, sides) {
   const confidence = 1 - ERROR_RATE / (levels.length + 1)
@@ -28,11 +27,11 @@ function latencyDifference(both, confidence) {
   const namesOf = (/** @type {Level[]} */ levels) => levels.map(({ name }) => name).join(' and ')
   const found = pairedRatio(both[0].p50_ms, both[1].p50_ms, confidence)
   const refused = namesOf(both.filter(({ isRefused }) => isRefused))
-  // A full generator adds the same latency to both sides: a difference in spite of it is real, but a tie may be due to it.
+  // A saturated generator adds the same latency to both sides: a difference despite it is real, but a tie may be due to it.
   const full = namesOf(both.filter(({ isGeneratorFull }) => found.tied && isGeneratorFull))
   const bound = full && `the generator was the limit of ${full}`
   return judged(
-    { about: `p50 at ${both[0].workers}`, better: 'less', ...found },
+    { about: `p50 at concurrency ${both[0].workers}`, better: 'less', ...found },
     refused ? `${refused} refused requests` : bound,
   )
 }

@@ -36,7 +36,7 @@ const TIMEOUT_S = 2
 const WARMUP_S = 1
 const LOAD = { driver: 'paced', loop: /** @type {const} */ ('open'), rate_rps: 1000, connections: 64 }
 
-/** Is the limit that is named the one that was planted? @type {Experiment<FaultsPlan, FaultsFindings>} */
+/** Does the diagnosis name the limit that was planted? @type {Experiment<FaultsPlan, FaultsFindings>} */
 export const faults = {
   name: 'faults',
   about: 'is the limit that is named the one that was planted?',
@@ -53,7 +53,7 @@ export const faults = {
     },
     only: { value: 'A,B,C', about: 'some of them', ...someOf(NAMES) },
     seed: seedFlag(`seed of the users (default ${DEFAULTS.seed})`),
-    inside: { value: '', about: 'all in this network namespace (set by a run that starts itself again in one)' },
+    inside: { value: '', about: 'internal: set when a run restarts itself in a network namespace' },
     ...SSH_FLAGS,
   },
   examples: `  npm run faults                    about 4 minutes
@@ -75,7 +75,7 @@ export const faults = {
   report,
 }
 
-/** @typedef {Plan & { repeats: number, faults: string[], inside: boolean, skipped: string | null }} FaultsPlan skipped: why some were */
+/** @typedef {Plan & { repeats: number, faults: string[], inside: boolean, skipped: string | null }} FaultsPlan skipped: the reasons */
 
 /** @param {Record<string, any>} flags @returns {FaultsPlan} */
 function planOf(flags) {
@@ -102,7 +102,7 @@ function planOf(flags) {
 }
 
 /**
- * Each fault once per block, and again with the accused limit relaxed where it is a knob of ours.
+ * Plants each fault once per block, and again with the accused limit relaxed if that limit is one of our knobs.
  * @param {FaultsPlan} plan @param {TrialRecord[]} records @returns {Step | null}
  */
 function design(plan, records) {
@@ -132,12 +132,12 @@ function design(plan, records) {
   return null
 }
 
-/** By Little's law, the most connections of a closed loop that are answered within half of the timeout. @param {TrialRecord} trial */
+/** By Little's law, the most closed-loop connections that get their answers within half of the timeout. @param {TrialRecord} trial */
 function mostInTime({ traffic }) {
   return Math.max(1, Math.floor((traffic.achieved_rps * TIMEOUT_S) / 2))
 }
 
-/** The API with a cell's fault around it. @param {Cell | null} cell @param {Place} place @returns {Promise<Target>} */
+/** Opens the API with a cell's fault around it. @param {Cell | null} cell @param {Place} place @returns {Promise<Target>} */
 async function openFaulty(cell, place) {
   const { settings, nodeFlags: own = [], preload, nofile = null, proxy, plant } = FAULTS[String(cell?.fault)]
   const nodeFlags = preload ? [...own, `--import=${new URL(`preload.js?${preload}`, import.meta.url)}`] : own
@@ -160,7 +160,7 @@ async function openFaulty(cell, place) {
   return { ...target, url: before.url, stop }
 }
 
-/** Starts a proxy as a process of its own on this machine. @param {string} kind @param {string} url of the API @param {string} logFile */
+/** Starts a proxy in its own process on this machine. @param {string} kind @param {string} url of the API @param {string} logFile */
 async function startProxy(kind, url, logFile) {
   const { service, ports } = await onFreePorts(1, ([port]) => {
     const isReady = () => isListening(port)

@@ -17,8 +17,8 @@ export function trialsOf(records, block, name) {
 }
 
 /**
- * The trial that counts for a fault in a block. One that is invalid says nothing, unless that is what was planted.
- * @param {TrialRecord[]} records of one fault and block @returns {TrialRecord | undefined} undefined: one more is needed
+ * The trial that counts for a fault in a block. An invalid trial says nothing, unless the planted fault makes trials invalid.
+ * @param {TrialRecord[]} records of one fault and block @returns {TrialRecord | undefined} undefined if another trial is needed
  */
 export function plantedTrial(records) {
   const trials = records.filter(({ at, cell }) => at.phase !== 'proof' && notchOf(cell) === null)
@@ -27,7 +27,7 @@ export function plantedTrial(records) {
 }
 
 /**
- * Which limit was named for each fault in each block in which it was planted, and whether relaxing it helped.
+ * Lists the limit that was named for each fault in each block in which it was planted, and whether relaxing it helped.
  * @param {{ repeats: number, faults: string[], skipped: string | null }} plan @param {TrialRecord[]} records
  * @typedef {ReturnType<typeof analyse>} FaultsFindings
  */
@@ -46,7 +46,7 @@ export function analyse({ repeats, faults, skipped }, records) {
   return { problem: missing ?? (wrong.join('; ') || null), found, tried, right: tried - wrong.length, skipped }
 }
 
-/** notch: by which the limit was relaxed; null: it is no knob of ours. @param {(string | null | undefined)[]} resources that are right answers @param {TrialRecord[]} records of one fault and block */
+/** notch: the setting that relaxed the limit; null if no knob of ours does. @param {(string | null | undefined)[]} resources that are right answers @param {TrialRecord[]} records of one fault and block */
 function caseOf(resources, records) {
   const planted = plantedTrial(records)
   if (!planted) return []
@@ -76,7 +76,7 @@ export function report({ found, tried, right, skipped }) {
   ]
 }
 
-/** A row per fault: what was planted, and what was named, with frequencies. @param {FaultsFindings['found']} found */
+/** A row per fault: the planted limit, and the limits that were named, with frequencies. @param {FaultsFindings['found']} found */
 function namedTable(found) {
   const head = ['fault', 'planted', 'named', 'runner-up', 'confirmed', 'right']
   const rows = found.map(({ fault, resource, cases }) => [
@@ -90,7 +90,7 @@ function namedTable(found) {
   return table(head, rows, { name: 'named', align: head.map(() => 'l') })
 }
 
-/** Where a proof was made: what the counters named, what moved the throughput, what is named in the end, and which of them is right. @param {FaultsFindings['found']} found */
+/** A row per fault with a proof: limit by counters, suspect that moved the throughput, final limit, how often each is right. @param {FaultsFindings['found']} found */
 function dosedTable(found) {
   const rows = found.flatMap(({ fault, resource, cases }) => {
     const proofs = cases.flatMap(({ elasticities = [], ...one }) => {
@@ -105,7 +105,9 @@ function dosedTable(found) {
         resource,
         tally(proofs.map(({ counted }) => counted)),
         tally(proofs.map(({ first }) => first.suspect)),
-        proofs.map(({ first: { elasticity, low, high } }) => `${elasticity} [${low}–${high}]`).join(', '),
+        proofs
+          .map(({ first: { elasticity, low, high } }) => (low === null ? elasticity : `${elasticity} [${low}–${high}]`))
+          .join(', '),
         proofs.map(({ next }) => next).join(', '),
         tally(proofs.map(({ limit }) => limit.resource)),
         ...right.map(({ length }) => `${length} of ${proofs.length}`),

@@ -6,26 +6,27 @@ import { quotaProblem, throttleApi, throttlePostgres } from './quota.js'
 /** @import { Cell, StepLoad } from '../../../load/report/record.js' */
 
 /**
- * Real faults, one for each resource that a diagnosis has to name, made around the service and not in it. Under the load
- * given with each, the service meets its SLO with ease while nothing is planted.
+ * Real faults, one for each resource that a diagnosis must be able to name, planted around the service and not in it. Under the
+ * load given with each fault, the service easily meets its SLO while nothing is planted.
  * @typedef {{ resource: string, about: string, settings?: Record<string, string>, nodeFlags?: string[], preload?: string,
  *   nofile?: number, load?: FaultyLoad, namespace?: boolean, plant?: Plant, proxy?: string, problem?: () => string | null,
- *   here?: boolean, dosed?: boolean, hard?: boolean, alike?: string }} Fault resource: that the diagnosis has to name; settings, nodeFlags, preload (in preload.js) and nofile: of the
- *   API; load: what differs from 1,000/s over 64 connections; namespace: API, Postgres and lab run in a network namespace of their
- *   own; proxy: in front of the API, in proxy.js; problem: why this machine cannot make it; here: it can be made, or seen, only
- *   where the API runs on this machine; dosed: a proof by dose has to end in the same name, since its limit is one of the throughput;
- *   hard: planted only where a proof is made, since counters alone may be wrong; alike: a resource that is as good an answer
+ *   here?: boolean, dosed?: boolean, hard?: boolean, alike?: string }} Fault resource: the one that
+ *   the diagnosis must name; settings, nodeFlags, preload (in preload.js) and nofile: of the API; load: differences from 1,000/s over
+ *   64 connections; namespace: API, Postgres and lab run in a network namespace of their own; proxy: in front of the API, in proxy.js;
+ *   problem: why this machine cannot plant it; here: can be planted, or seen, only if the API runs on this machine; dosed: a proof by
+ *   dose must reach the same name, since the fault limits the throughput; hard: planted only with a proof, since counters alone may be
+ *   wrong; alike: a resource that is an equally good answer
  * @typedef {Partial<Pick<StepLoad, 'rate_rps' | 'connections' | 'connections_needed' | 'fresh_connections' | 'nofile'>>} FaultyLoad
  *   nofile: of the generator
- * @typedef {(place: { databaseUrl: string, api: Process, generator: Process }) => Promise<() => Promise<void>>} Plant makes the
- *   fault when all is up and the table is empty, before the warm-up; resolves with what removes it. Nothing of it outlives us
- * @typedef {{ pid: number, cores: string | null }} Process cores: null where nothing is pinned
+ * @typedef {(place: { databaseUrl: string, api: Process, generator: Process }) => Promise<() => Promise<void>>} Plant plants the
+ *   fault when everything is up and the table is empty, before the warm-up; resolves to a function that removes it. No fault outlives us
+ * @typedef {{ pid: number, cores: string | null }} Process cores: null if nothing is pinned
  */
 
-/** V8 reports neither incremental marking nor the work of its helper threads; here it stops the program and marks at once. */
+/** V8 reports neither incremental marking nor the work of its helper threads; with these flags it stops the program and marks in one go. */
 const SMALL_HEAP = ['--max-old-space-size=168', '--max-semi-space-size=2', '--no-incremental-marking']
 
-/** Work in the API and in Postgres, which overlap. @param {string} preload @returns {Omit<Fault, 'resource' | 'about'>} */
+/** Overlapping work in the API and in Postgres. @param {string} preload @returns {Omit<Fault, 'resource' | 'about'>} */
 const pair = (preload) => ({
   dosed: true,
   hard: true,
@@ -36,11 +37,11 @@ const pair = (preload) => ({
   here: true,
 })
 
-/** By name. @type {Record<string, Fault>} */
+/** The faults, by name. @type {Record<string, Fault>} */
 export const FAULTS = {
   'spinning-handler': {
     resource: 'api-cpu',
-    about: 'each POST burns 1 ms of the API core more',
+    about: 'each POST burns 1 ms more of the API core',
     dosed: true,
     preload: 'spin',
     load: { rate_rps: 2000 },
@@ -120,7 +121,7 @@ export const FAULTS = {
   },
   'held-lock': {
     resource: 'postgres-lock',
-    about: 'somebody locks the table 400 ms of every 500',
+    about: 'the table is locked for 400 of every 500 ms',
     dosed: true,
     plant: holdLock({ held_ms: 400, free_ms: 100 }),
   },
@@ -160,13 +161,13 @@ export const FAULTS = {
   },
   'long-line': {
     resource: 'network',
-    about: 'a proxy passes on after 150 ms, now and then after 1 s more, seldom never',
+    about: 'a proxy adds 150 ms, now and then 1 s more, and rarely cuts a connection',
     load: { rate_rps: 200, connections: 300 },
     proxy: 'far',
   },
   'squeezed-generator': {
     resource: 'generator-cpu',
-    about: 'the generator comes last on its core, behind somebody who never rests',
+    about: 'the generator has the lowest priority on its core, next to a busy process',
     plant: squeezeGenerator,
     here: true,
   },
@@ -193,31 +194,31 @@ export const FAULTS = {
   },
   'noisy-neighbours': {
     resource: 'machine-noise',
-    about: 'four others never rest on the core of the API',
+    about: "four busy processes share the API's core",
     load: { rate_rps: 8000 },
-    // They leave the API a fifth of its core.
+    // The four neighbours leave the API a fifth of its core.
     plant: crowd(4),
     here: true,
   },
   'service-before-postgres': {
     resource: 'api-cpu',
-    about: 'each POST burns 2 ms of the API core, and each row 1 ms of that of Postgres',
+    about: 'each POST costs the API 2 ms of CPU, and each row costs Postgres 1 ms',
     ...pair('spin-2ms'),
   },
   'postgres-before-service': {
     resource: 'postgres-cpu',
-    about: 'each row costs Postgres 1 ms of CPU, and each POST half as much of the API core',
+    about: 'each row costs Postgres 1 ms of CPU, and each POST costs the API 0.5 ms',
     ...pair('spin-half'),
   },
   'service-like-postgres': {
     resource: 'api-cpu',
-    about: 'each POST burns 1 ms of the API core, and each row as much of that of Postgres',
+    about: 'each POST costs the API 1 ms of CPU, and each row costs Postgres 1 ms',
     ...pair('spin'),
     alike: 'postgres-cpu',
   },
   'service-near-postgres': {
     resource: 'api-cpu',
-    about: 'each POST burns 1.25 ms of the API core, and each row 1 ms of that of Postgres',
+    about: 'each POST costs the API 1.25 ms of CPU, and each row costs Postgres 1 ms',
     ...pair('spin-quarter-more'),
     alike: 'postgres-cpu',
   },
@@ -240,12 +241,12 @@ export const FAULTS = {
   },
   'one-at-a-time': {
     resource: 'lock-step',
-    about: 'a lock in the service lets one request at a time burn 1 ms of its core and then 1 ms of that of Postgres',
+    about: 'a lock in the service: one request at a time costs it 1 ms of CPU, then Postgres 1 ms',
     ...pair('one-at-a-time'),
   },
   'often-held-lock': {
     resource: 'postgres-lock',
-    about: 'somebody locks the table 60 ms of every 80',
+    about: 'the table is locked for 60 of every 80 ms',
     dosed: true,
     hard: true,
     settings: { INSERT_MODE: 'prepared' },
@@ -269,7 +270,7 @@ export const FAULTS = {
   },
 }
 
-/** The limit relaxed in a cell. @param {Cell | null} cell @returns {Cell | null} null: only the fault is planted */
+/** The limit that a cell relaxes. @param {Cell | null} cell @returns {Cell | null} null if only the fault is planted */
 export function notchOf(cell) {
   const { fault, ...notch } = cell ?? {}
   return Object.keys(notch).length > 0 ? notch : null

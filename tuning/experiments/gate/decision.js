@@ -11,12 +11,12 @@ import { estimateOf, pairOf } from '../../stats/twice.js'
  * @typedef {'same or better' | 'regressed' | 'undecided'} Verdict
  */
 
-/** The base runs twice: how far it differs from itself is the noise of this machine today. */
+/** The base runs twice: the difference between its two runs is the noise of this machine today. */
 export const SIDES = ['base', 'again', 'head']
 
 /**
- * What is compared; the first of which figures are known decides. Where all sides are loaded at once, a core that changes
- * its speed does so for all of them.
+ * Criteria of the comparison; the first one with enough figures decides. If all sides are loaded at once, a change in the
+ * core's speed affects all of them.
  * @type {Criterion[]}
  */
 export const CRITERIA = [
@@ -34,7 +34,7 @@ function cpuOf({ cell, probes }, side) {
   return median(windowsOf(probes).map((window) => window[side]))
 }
 
-/** What a request cost each side in each part of a trial of all sides. @param {any} probes @returns {Record<string, number>[]} */
+/** CPU cost of a request on each side, in each part of a trial of all sides. @param {any} probes @returns {Record<string, number>[]} */
 function windowsOf({ target }) {
   return target?.cpu_us_per_request ?? []
 }
@@ -44,15 +44,17 @@ function ofOwn(of) {
   return (record, side) => (record.cell.side === side ? of(record) : null)
 }
 
-/** With fewer, the spread is hardly known. */
+/** Minimum number of blocks: with fewer, the spread is hardly known. */
 export const LEAST_BLOCKS = 3
-/** Share of its requests that must have succeeded for a side's figures to be of the same work: an error is cheap. */
+/** Rounds of turns once the verdict is known: earlier, they would only delay it. */
+export const INFORMING_ROUNDS = 2
+/** Share of a side's requests that must succeed for its figures to describe the same work: an error is cheap. */
 const LEAST_SUCCESS = 0.99
 
 /** The blocks in which all sides have a figure. @param {TrialRecord[]} records @param {Criterion} criterion @returns {Pair[]} */
 export function pairsOf(records, criterion) {
   return blocksOf(usable(records, criterion)).flatMap((own) => {
-    // What happens to the core in a second happens to all sides, so each second is compared for itself.
+    // Anything that happens to the core in a second affects all sides, so each second is compared on its own.
     const parts =
       criterion.phase === 'together'
         ? own.flatMap(({ probes }) => windowsOf(probes))
@@ -63,7 +65,7 @@ export function pairsOf(records, criterion) {
   })
 }
 
-/** A side's median. @param {TrialRecord[]} records @param {Criterion} criterion @param {string} side */
+/** Median of a side's figures. @param {TrialRecord[]} records @param {Criterion} criterion @param {string} side */
 export function typicalOf(records, criterion, side) {
   const figures = usable(records, criterion).map((record) => Number(criterion.of(record, side)))
   return median(figures.filter((figure) => figure > 0))
@@ -76,7 +78,7 @@ function usable(records, { phase }) {
   })
 }
 
-/** Share of its requests that a side answered with success: the median of the trials that were about it. @param {TrialRecord[]} records @param {string} side */
+/** Share of requests that a side answered successfully: the median over the trials that loaded it. @param {TrialRecord[]} records @param {string} side */
 export function successOf(records, side) {
   const known = records.map(({ cell, traffic, beside }) => {
     return cell.side === side ? traffic.success_ratio : beside?.success_ratios?.[side]
@@ -94,32 +96,46 @@ function blocksOf(records) {
   return [...groupBy(records, ({ at }) => String(at.block)).values()]
 }
 
-/** The trials of a block in which the head failed requests; none where a base did so, too. @param {TrialRecord[]} block */
+/** The trials in which the head failed requests, if such trials of all sides are valid; none if a base failed requests, too. @param {TrialRecord[]} block */
 function brokenIn(block) {
-  const failing = SIDES.map((side) => block.filter((record) => isValid(record) && isFailing(record, side)))
-  const [base, again, head] = failing
-  return base.length + again.length > 0 ? [] : head
+  const valid = block.filter(isValid)
+  const [base, again, head] = SIDES.map((side) => valid.filter((record) => isFailing(record, side)))
+  const isSeen = (/** @type {TrialRecord} */ { at }) => {
+    const alike = valid.filter((record) => record.at.phase === at.phase)
+    return SIDES.every((side) => successOf(alike, side) >= 0)
+  }
+  return base.length + again.length > 0 ? [] : head.filter(isSeen)
+}
+
+/** The trials that the verdict is made of: those after it only inform, unless the head fails in them. @param {TrialRecord[]} records */
+export function decidingOf(records) {
+  return records.filter(({ at }) => !at.informs)
 }
 
 /**
- * The verdict of the trials so far, and by what. A head that fails requests where the base does not has regressed, however little they
- * cost. Pure.
- * @param {TrialRecord[]} records @param {number} tolerance_ratio
- * @returns {{ criterion: Criterion, pairs: Pair[], verdict: Verdict, broken: TrialRecord[] }} broken: trials that decided, since the head
- *   failed requests in them
+ * The verdict of the trials so far, and the criterion behind it. A head that fails requests where the base does not has regressed, even
+ * if its requests cost little. Pure.
+ * @param {TrialRecord[]} all @param {number} tolerance_ratio
+ * @returns {{ criterion: Criterion, pairs: Pair[], verdict: Verdict, broken: TrialRecord[] }} broken: the trials that decided because
+ *   the head failed requests in them
  */
-export function decisionOf(records, tolerance_ratio) {
+export function decisionOf(all, tolerance_ratio) {
+  const records = decidingOf(all)
   const criterion = criterionOf(records)
   const pairs = pairsOf(records, criterion)
   const verdict = verdictOf(pairs, { tolerance_ratio, isBetter: criterion.isBetter })
-  const broken = blocksOf(records).map(brokenIn)
-  const isBroken = verdict !== 'regressed' && broken.filter(({ length }) => length > 0).length >= LEAST_BLOCKS
+  const broken = blocksOf(all).map(brokenIn)
+  const rounds = blocksOf(all.filter(({ at }) => at.informs)).map(brokenIn)
+  // Some services fail only at a high load, which is not offered before the verdict.
+  const failsLater = rounds.length === INFORMING_ROUNDS && rounds.every(({ length }) => length > 0)
+  const failing = broken.filter(({ length }) => length > 0).length
+  const isBroken = verdict !== 'regressed' && (failsLater || failing >= LEAST_BLOCKS)
   return { criterion, pairs, verdict: isBroken ? 'regressed' : verdict, broken: isBroken ? broken.flat() : [] }
 }
 
 /**
- * The verdict so far. Worse by more than the tolerance: `regressed`; worse by at most that, if at all: `same or better`; as long as the
- * interval does not say which, `undecided`. Pure.
+ * The verdict so far: `regressed` if worse by more than the tolerance, `same or better` if worse by at most the tolerance, `undecided`
+ * as long as the interval does not tell which. Pure.
  * @param {Pair[]} pairs @param {{ tolerance_ratio: number, isBetter: Criterion['isBetter'] }} how @returns {Verdict}
  */
 export function verdictOf(pairs, { tolerance_ratio, isBetter }) {
@@ -131,8 +147,8 @@ export function verdictOf(pairs, { tolerance_ratio, isBetter }) {
 }
 
 /**
- * The criterion that decides: the first of which half of the blocks have figures, or else any block. Loaded at once, a head that takes the
- * whole core leaves none to the base; then the turns decide.
+ * The criterion that decides: the first with figures from half of the blocks, or else from any block. If all sides are loaded at once, a
+ * head that takes the whole core leaves none to the base; then the turns decide.
  * @param {TrialRecord[]} records
  */
 export function criterionOf(records) {

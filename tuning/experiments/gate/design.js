@@ -2,62 +2,61 @@ import { plateauDriver } from '../../../load/capacity/capacity.js'
 import { isSettled, isValid } from '../../../load/capacity/ladder.js'
 import { median } from '../../../load/verdict/ranks.js'
 import { visitsOf } from '../../stats/design.js'
-import { CRITERIA, decisionOf, LEAST_BLOCKS, pairsOf, SIDES } from './decision.js'
+import { CRITERIA, decisionOf, INFORMING_ROUNDS, LEAST_BLOCKS, pairsOf, SIDES } from './decision.js'
 
 /**
  * @import { Plan, Step, TrialRecord } from '../../../load/report/record.js'
- * @typedef {{ ref: string | null, url: string | null, shown_url?: string, pid: { pid: number, name: string } | null }} Side ref: of the
- *   repository; url: of a service that runs already
+ * @typedef {{ ref: string | null, url: string | null, shown_url?: string, pid: { pid: number, name: string } | null }} Side ref: in the
+ *   repository; url: of a service that already runs
  * @typedef {Plan & { sides: Record<'base' | 'head', Side>, start?: string, build: string | null, path: string, tolerance_ratio: number,
  *   blocks: number, allows_undecided: boolean }} GatePlan
  */
 
-/** Of a trial that loads all of them at once. */
+/** Side of a trial that loads all sides at once. */
 export const ALL = 'all'
 /**
- * What each side is loaded for in turns. The first slice after a start does not count: measured here, it costs up to a third more, while
- * V8 still compiles.
+ * Purpose of each load of a side, in turns. The first slice after a start does not count: measured here, it costs up to a third more,
+ * while V8 still compiles.
  */
 const TURNS = /** @type {const} */ (['lead', 'cost', 'cost', 'latency'])
-/** After all sides were loaded at once: for information only. */
+/** Turns after all sides were loaded at once. */
 const LATER_TURNS = /** @type {const} */ (['cost', 'latency'])
-/** Where all sides are also loaded at once, which decides, the turns give figures for information, in the first blocks only. */
-const INFORMING_BLOCKS = 2
-/** Share of the base's throughput that all get together when they are loaded at once. */
+/** Share of the base's throughput that all sides together are offered when they are loaded at once. */
 const TOGETHER_SHARE = 0.6
 const TOGETHER_S = 8
-/** Load of the trial itself, on none of them. */
+/** Load of the trial itself, on none of the sides. */
 const OWN = { rate_rps: 10, connections: 2 }
 export const CONNECTIONS = 128
 const WARMUP_S = 0.5
 /**
- * After a start: of one side alone, of the base for what it takes, and of all at once. Until a process has served some 80,000 requests, V8
- * makes each of them cheaper, by a fifth altogether, and not in all processes at the same moment. No turns come before that: after a
- * pause, a process is dearer again.
+ * Warm-up after a start: of one side alone, of the base to find its throughput, and of all sides at once. Until a process has served some
+ * 80,000 requests, V8 makes each request cheaper, by a fifth in total, and not in all processes at the same moment. No turns come before
+ * the load of all sides at once: after a pause, requests cost a process more again.
  */
 const FIRST_WARMUP_S = { alone: 2, peak: 4, together: 10 }
 const PROFILE_S = 3
-/** Share of the throughput that is offered for the latency. */
+/** Share of the throughput that is offered to measure the latency. */
 const LATENCY_SHARE = 0.5
 const START_S = 1
 
 /**
- * Blocks, in each of which all sides are started and then loaded, at once and in turns. It ends as soon as the verdict is known. If the
- * head has regressed, a profile of each follows. Pure.
+ * Plans blocks, each of which starts all sides and then loads them, at once or in turns. The blocks stop as soon as the verdict is
+ * known. Turns for information follow and, if the head has regressed, a profile of base and head. Pure.
  * @param {GatePlan} plan @param {TrialRecord[]} records @returns {Step | null}
  */
 export function design(plan, records) {
   for (let block = 0; block < plan.blocks; block++) {
     const before = records.filter(({ at }) => Number(at.block) < block)
     const { verdict, pairs } = decisionOf(before, plan.tolerance_ratio)
-    // Where so many blocks have shown nothing, more will not.
+    // If this many blocks have shown nothing, more blocks will not either.
     if (verdict !== 'undecided' || (block >= LEAST_BLOCKS && pairs.length === 0)) break
     const together = canTogether(plan) ? togetherStep(plan, records, block) : null
-    const step = together ?? turnStep(plan, records, block)
+    const step = together ?? turnStep(plan, records, { block, turns: turnsOf(plan, records, block) })
     if (step) return { ...step, left_s: blocksDuration(plan, block) }
   }
   const { verdict, broken } = decisionOf(records, plan.tolerance_ratio)
-  return verdict === 'regressed' && broken.length === 0 ? profileStep(plan, records) : null
+  const isCostlier = verdict === 'regressed' && broken.length === 0
+  return informingStep(plan, records, verdict) ?? (isCostlier ? profileStep(plan, records) : null)
 }
 
 /** Whether all sides can be loaded at once: a base that runs already is one service, which cannot be loaded as two. @param {GatePlan} plan */
@@ -65,26 +64,30 @@ export function canTogether({ sides }) {
   return sides.base.url === null
 }
 
-/** What each side is loaded for in turns, which also count where loading all of them at once gave no figures. @param {GatePlan} plan @param {number} block @param {TrialRecord[]} [records] */
-function turnsOf(plan, block, records) {
+/** The turns of each side in a block: if all sides can be loaded at once, only where that gave no figures. @param {GatePlan} plan @param {TrialRecord[]} records @param {number} block */
+function turnsOf(plan, records, block) {
   if (!canTogether(plan)) return TURNS
-  const isUnknown = records && pairsOf(records, CRITERIA[0]).length === 0
-  return isUnknown || block < INFORMING_BLOCKS ? LATER_TURNS : []
-}
-
-/** Seconds that all blocks take from one on. @param {GatePlan} plan @param {number} [from] */
-export function blocksDuration(plan, from = 0) {
-  const first_s = SIDES.length * (START_S + (canTogether(plan) ? 0 : FIRST_WARMUP_S.alone))
-  const together_s = canTogether(plan) ? FIRST_WARMUP_S.together + TOGETHER_S + START_S : 0
-  const later = Array.from({ length: plan.blocks - from }, (_, i) => turnsOf(plan, from + i).length * SIDES.length)
-  const turns_s = later.reduce((sum, turns) => sum + turns * (plan.duration_s + WARMUP_S + START_S), 0)
-  return later.length * (first_s + together_s) + turns_s
-}
-
-/** @param {GatePlan} plan @param {TrialRecord[]} records @param {number} block */
-function turnStep(plan, records, block) {
   const own = records.filter(({ at }) => at.block === block)
-  const turns = turnsOf(plan, block, own)
+  return pairsOf(own, CRITERIA[0]).length === 0 ? LATER_TURNS : []
+}
+
+/** Seconds that all blocks take, from a given block on. @param {GatePlan} plan @param {number} [from] */
+export function blocksDuration(plan, from = 0) {
+  const turn_s = plan.duration_s + WARMUP_S + START_S
+  const block_s = canTogether(plan)
+    ? SIDES.length * START_S + FIRST_WARMUP_S.together + TOGETHER_S + START_S
+    : SIDES.length * (START_S + FIRST_WARMUP_S.alone + TURNS.length * turn_s)
+  const informing_s = canTogether(plan) ? INFORMING_ROUNDS * LATER_TURNS.length * SIDES.length * turn_s : 0
+  return (plan.blocks - from) * block_s + informing_s
+}
+
+/**
+ * The next slice of turns.
+ * @param {GatePlan} plan @param {TrialRecord[]} records
+ * @param {{ block: number, start?: number, turns: readonly string[], informs?: true }} round informs: after the verdict
+ */
+function turnStep(plan, records, { block, start = block + 1, turns, informs }) {
+  const own = records.filter(({ at }) => at.block === block)
   const seed = plan.mix.seed + block * TURNS.length
   const visits = visitsOf({ cells: SIDES, anchor: null, blocks: turns.length, seed })
   const [next] = visits.filter(({ block: slice, cell: side }) => {
@@ -92,15 +95,27 @@ function turnStep(plan, records, block) {
   })
   if (!next) return null
   const { block: slice, cell: side } = next
-  const isFirst = !own.some(({ cell }) => [side, ALL].includes(String(cell.side)))
+  const isFirst = !informs && !own.some(({ cell }) => [side, ALL].includes(String(cell.side)))
   const rate_rps = turns[slice] === 'latency' ? shareOfBase(records, LATENCY_SHARE) : null
-  // Nothing is known of a base that answered no request.
+  // If the base answered no request, its throughput is not known.
   const phase = turns[slice] === 'latency' && rate_rps === null ? 'cost' : turns[slice]
   const how = { rate_rps, warmup_s: isFirst ? FIRST_WARMUP_S.alone : WARMUP_S }
-  return stepOf(plan, { phase, block, slice }, { side, start: block + 1 }, how)
+  return stepOf(plan, { phase, block, slice, ...(informs && { informs }) }, { side, start }, how)
 }
 
-/** All sides at once, at a share of what the base takes, which is found first. @param {GatePlan} plan @param {TrialRecord[]} records @param {number} block */
+/** Turns on the services of the last block, once the verdict is known. Each round is a block of its own. @param {GatePlan} plan @param {TrialRecord[]} records @param {string} verdict @returns {Step | null} */
+function informingStep(plan, records, verdict) {
+  if (pairsOf(records, CRITERIA[0]).length === 0) return null
+  const start = Math.max(...records.flatMap(({ at }) => (at.phase === 'together' ? Number(at.block) + 1 : [])))
+  for (let round = 0; round < INFORMING_ROUNDS; round++) {
+    const step = turnStep(plan, records, { block: start + round, start, turns: LATER_TURNS, informs: true })
+    const about = `${verdict}; the throughput, latency and memory follow, for information`
+    if (step) return { ...step, about, left_s: blocksDuration(plan, plan.blocks) * (1 - round / INFORMING_ROUNDS) }
+  }
+  return null
+}
+
+/** All sides at once, at a share of the base's throughput, found first. @param {GatePlan} plan @param {TrialRecord[]} records @param {number} block */
 function togetherStep(plan, records, block) {
   if (isSettled(records.filter(({ at }) => at.block === block && at.phase === 'together'))) return null
   const side_rps = shareOfBase(records, TOGETHER_SHARE / SIDES.length)
@@ -109,13 +124,13 @@ function togetherStep(plan, records, block) {
   return stepOf(plan, { phase: 'together', block }, { side: ALL, start: block + 1, side_rps }, how)
 }
 
-/** What the base takes alone, before the first start that counts; null: it answered no request. @param {GatePlan} plan @param {TrialRecord[]} records */
+/** The base alone, to find its throughput, before the first start that counts; null if it answered nothing. @param {GatePlan} plan @param {TrialRecord[]} records */
 function peakStep(plan, records) {
   if (isSettled(records.filter(({ at }) => at.phase === 'peak'))) return null
   return stepOf(plan, { phase: 'peak' }, { side: 'base', start: 'peak' }, { warmup_s: FIRST_WARMUP_S.peak })
 }
 
-/** A share of what the base gets through, in requests/s; null: not known. @param {TrialRecord[]} records @param {number} share */
+/** A share of the base's throughput, in requests/s; null if not known. @param {TrialRecord[]} records @param {number} share */
 function shareOfBase(records, share) {
   const closed = records.filter((record) => {
     return ['peak', 'cost'].includes(String(record.at.phase)) && record.cell.side !== 'head' && isValid(record)
@@ -136,7 +151,7 @@ function profileStep(plan, records) {
 }
 
 /**
- * A closed loop, or an open one at a rate.
+ * A step with a closed loop, or with an open loop if a rate is given.
  * @param {GatePlan} plan @param {Step['at']} at @param {Record<string, string | number>} cell
  * @param {{ rate_rps?: number | null, connections?: number, warmup_s: number, duration_s?: number }} how
  * @returns {Omit<Step, 'left_s'>}

@@ -1,7 +1,7 @@
 import { changedFunctions, changedStages, readProfile } from '../../../load/probes/profiles.js'
 import { percent } from '../../../load/report/format.js'
 import { blocksToDecide, estimateOf } from '../../stats/twice.js'
-import { CRITERIA, decisionOf, pairsOf, SIDES, successOf, typicalOf } from './decision.js'
+import { CRITERIA, decidingOf, decisionOf, pairsOf, SIDES, successOf, typicalOf } from './decision.js'
 
 /**
  * @import { TrialRecord } from '../../../load/report/record.js'
@@ -10,7 +10,7 @@ import { CRITERIA, decisionOf, pairsOf, SIDES, successOf, typicalOf } from './de
  * @import { GatePlan } from './design.js'
  */
 
-/** Of the two that are not an answer that everybody can go on with. @type {Record<Verdict, number>} */
+/** Exit code of each verdict: zero only if the change can proceed. @type {Record<Verdict, number>} */
 const EXIT_CODES = { 'same or better': 0, regressed: 1, undecided: 3 }
 
 /**
@@ -20,10 +20,11 @@ const EXIT_CODES = { 'same or better': 0, regressed: 1, undecided: 3 }
 export function findingsOf(plan, records, run) {
   const { criterion, pairs, verdict, broken } = decisionOf(records, plan.tolerance_ratio)
   const figures = CRITERIA.flatMap((one) => {
-    const own = pairsOf(records, one)
-    // The same figure is not given twice.
+    const own = one === criterion ? pairs : pairsOf(records, one)
+    // Do not give the same figure twice.
     if (own.length === 0 || (one !== criterion && one.name === criterion.name)) return []
-    const [base, head] = ['base', 'head'].map((side) => typicalOf(records, one, side))
+    const trials = one === criterion ? decidingOf(records) : records
+    const [base, head] = ['base', 'head'].map((side) => typicalOf(trials, one, side))
     return { criterion: one, base, head, estimate: estimateOf(own) }
   })
   const deciding = figures.find((one) => one.criterion === criterion)
@@ -46,13 +47,13 @@ export function findingsOf(plan, records, run) {
   }
 }
 
-/** What both sides' processes spent their time on, if both wrote a profile. @param {TrialRecord[]} records @param {any} run @returns {Profiles | null} */
-function profilesOf(records, { profiles, checkouts }) {
+/** CPU profiles of both sides' processes; null unless both wrote one. @param {TrialRecord[]} records @param {any} run @returns {Profiles | null} */
+function profilesOf(records, { profiles }) {
   const sides = ['base', 'head'].flatMap((side) => {
-    const profile = profiles && readProfile(`${profiles}/${side}`)
+    const found = profiles && readProfile(`${profiles}/${side}`)
     const [record] = records.filter(({ at, cell }) => at.phase === 'profile' && cell.side === side)
     const cpu_us_per_request = record?.probes.api?.cpu_us_per_request
-    return profile && cpu_us_per_request ? { profile, root: checkouts[side], cpu_us_per_request } : []
+    return found && cpu_us_per_request ? { ...found, cpu_us_per_request } : []
   })
   return sides.length === 2 ? { base: sides[0], head: sides[1] } : null
 }

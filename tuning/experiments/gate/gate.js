@@ -1,3 +1,4 @@
+import path from 'node:path'
 import { UsageError } from '../../../load/command/errors.js'
 import { numberFlag, seedFlag } from '../../../load/command/flags.js'
 import { MIX_FLAGS, mixOf } from '../../../load/generators/mix-flags.js'
@@ -20,7 +21,7 @@ const DEFAULTS = { blocks: 20, tolerance: 2, path: '/', seed: 1 }
 const QUICK_BLOCKS = 3
 const LOAD = { duration_s: 1, timeout_s: 10 }
 
-/** Those of the plans whose refs are checked out. @type {WeakMap<GatePlan, Checkouts & { profiles: string }>} */
+/** Checkouts of the plans that name refs. @type {WeakMap<GatePlan, Checkouts & { profiles: string }>} */
 const checkouts = new WeakMap()
 
 /** Did a change cost capacity? @type {Experiment<GatePlan, GateFindings>} */
@@ -28,7 +29,7 @@ export const gate = {
   name: 'gate',
   about: 'did this change cost capacity? Exit code 0: no; 1: it did; 3: not known',
   details:
-    'Both versions run at the same time, and the base a second time: how far it differs from itself is the noise of this machine\ntoday. All are loaded at once for the CPU per request, and in turns for the rest. It ends as soon as the answer is known.',
+    "Base and head run side by side with a second copy of the base: how far the two bases differ is this machine's noise\ntoday. All are loaded at once for the CPU per request, and in turn for the rest. It ends as soon as the answer is known.",
   flags: {
     base: { value: 'REF', about: 'commit, branch or tag of the git repository in this folder to compare with' },
     head: { value: 'REF', about: 'the changed commit, branch or tag (default HEAD)' },
@@ -45,7 +46,7 @@ export const gate = {
     },
     path: {
       value: 'PATH',
-      about: `what --start's service is asked for (default ${DEFAULTS.path})`,
+      about: `path of the requests to --start's service (default ${DEFAULTS.path})`,
       parse: (text) => (/^\/[\x21-\x7e]*$/.test(text) ? text : undefined),
       expected: 'a path that begins with /',
     },
@@ -75,11 +76,13 @@ export const gate = {
   plan: planOf,
   size: (plan) =>
     `at most ${plan.blocks} blocks: ${Math.ceil(blocksDuration(plan) / 60)} min, less where the answer is clear`,
-  async prepare(plan, { results }, { signal, progress }) {
+  async prepare(plan, { results, run }, { signal, progress }) {
     const { base, head } = plan.sides
     if (base.ref === null || head.ref === null) return {}
     const how = { build: plan.build, isOurs: !plan.start, signal, note: progress.note }
-    const found = { ...(await checkOut({ base: base.ref, head: head.ref }, how)), profiles: results.file('profiles') }
+    // Branches move: a resumed run goes on with the commits that it began with.
+    const refs = { base: base.ref, head: head.ref, ...run.commits }
+    const found = { ...(await checkOut(refs, how)), profiles: path.resolve(results.file('profiles')) }
     checkouts.set(plan, found)
     return { commits: found.commits, checkouts: found.paths, profiles: found.profiles }
   },
@@ -114,7 +117,7 @@ function planOf(flags) {
   return {
     ...localPlan({ seed, ...LOAD }),
     mix: mixOf({ ...flags, seed, ...(!isOurs && !isTold && { method: 'GET' }) }),
-    // A database is needed only where the API is ours.
+    // A database is needed only if the API is ours.
     url: isOurs ? null : (urlBase?.url ?? `http://127.0.0.1${path}`),
     sides: {
       base: { ref: hasUrls ? null : base, url: urlBase?.url ?? null, pid: flags['pid-base'] ?? null },

@@ -39,7 +39,7 @@ export function gateReport(findings) {
       `Medians, and the ratio of head to base with a 95 % interval, over the blocks; noise: by how much the base differs from itself in one of twenty blocks. Accepted is ${percentText(1 + plan.tolerance_ratio)} more.`,
     ),
     method([
-      'Each block starts the base twice and the head once, all on one core. For the CPU per request, all are loaded at the same time, at 60 % of the throughput of the base, so that a change of the core costs all of them the same: each second is compared for itself, and the median of the seconds counts. In the first two blocks, and in those in which this gave no figures, they are then loaded in turns: as much as they take, and at half of that for the latency. Services that run already are loaded only in turns, in each block. A fifth of the blocks at either end is left out of the ratio (a trimmed mean), and the verdict is looked for after each block, by intervals of 97.5 % for a loss, and of 99 % for none.',
+      'Each block starts the base twice and the head once, all on one core. For the CPU per request, all are loaded at the same time, at 60 % of the throughput of the base, so that a change of the core costs all of them the same: each second is compared for itself, and the median of the seconds counts. Once the verdict is known, the services of the last block are loaded in turns, for information: as much as they take, and at half of that for the latency, in two rounds, each of which counts as a block. Where loading all at once gives no figures, the turns of each block decide; so they do for services that run already. A fifth of the blocks at either end is left out of the ratio (a trimmed mean), and the verdict is looked for after each block, by intervals of 97.5 % for a loss, and of 99 % for none.',
     ]),
   ]
 }
@@ -73,17 +73,21 @@ function sentence({ verdict, deciding, criterion, plan, more, stages, broken, pa
   return `Undecided: ${wide}; this interval (99 %) holds ${accepted} worse, and this machine differs from itself by ${percentText(deciding.estimate.noise_ratio)}.${wanted}`
 }
 
-/** Where the largest part of what a request costs more is spent. @param {Changed[]} stages */
+/** Names the stage with the largest part of a request's extra cost. @param {Changed[]} stages */
 function stageText(stages) {
   const [most] = stages.toSorted((a, b) => b.head_us - b.base_us - (a.head_us - a.base_us))
-  return most ? ` The largest part is in ${most.name}: +${decimal(most.head_us - most.base_us, 1)} us a request.` : ''
+  return most && most.head_us > most.base_us
+    ? ` The largest part is in ${most.name}: +${decimal(most.head_us - most.base_us, 1)} us a request.`
+    : ''
 }
 
 /** The report as a comment for a pull request, with the machine and the command instead of the explanations. @param {GateFindings} findings @param {Run} run */
-export function commentOf(findings, { machine, argv }) {
+export function commentOf(findings, { machine, argv, problem, interrupted }) {
   const [{ blocks }] = sectionsOf(gateReport(findings))
+  const incomplete = problem ?? (interrupted ? 'the run was interrupted' : null)
   const where = `${machine.cpu_model}, ${machine.cores} cores, ${machine.kernel}`
-  return markdownOf([...blocks, paragraph(`Measured on ${where}, by \`redline gate ${argv.join(' ')}\`.`)])
+  const first = incomplete ? [paragraph(`**No trustworthy answer: ${incomplete}.**`)] : []
+  return markdownOf([...first, ...blocks, paragraph(`Measured on ${where}, by \`redline gate ${argv.join(' ')}\`.`)])
 }
 
 /** @param {Pick<Estimate, 'ratio' | 'low' | 'high'>} estimate */

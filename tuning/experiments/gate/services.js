@@ -19,10 +19,10 @@ import { ALL, CONNECTIONS } from './design.js'
 const running = new WeakMap()
 
 /**
- * The service of a side. All sides run at the same time, since an idle one costs nothing, until another start is asked for.
- * @param {{ side: string, start: number | string, side_rps?: number }} cell side_rps: that each gets where all are loaded at once
+ * Opens the service of a side. All sides run at the same time, since an idle one costs nothing, until a cell asks for another start.
+ * @param {{ side: string, start: number | string, side_rps?: number }} cell side_rps: rate of each side if all are loaded at once
  * @param {Place} place the same object for all cells of a run
- * @param {GatePlan} plan @param {(Checkouts & { profiles: string }) | null} checkouts null: the services run already
+ * @param {GatePlan} plan @param {(Checkouts & { profiles: string }) | null} checkouts null if the services already run
  * @returns {Promise<Target>}
  */
 export async function openService({ side, start, side_rps = 0 }, place, plan, checkouts) {
@@ -39,13 +39,13 @@ export async function openService({ side, start, side_rps = 0 }, place, plan, ch
   return { ...state.targets[side], stop: async () => {} }
 }
 
-/** What is started, in its order: the first is warm first, so that is another one each time. @param {number | string} start @param {GatePlan} plan */
+/** The sides to start, in order; the order varies, since the first is warm first. @param {number | string} start @param {GatePlan} plan */
 function inOrder(start, plan) {
   if (typeof start === 'string') return start === 'peak' ? ['base'] : ['base', 'head']
   return visitsOf({ cells: SIDES, anchor: null, blocks: 1, seed: plan.mix.seed + start }).map(({ cell }) => cell)
 }
 
-/** Ends the services of a run, and removes the checkouts. @param {Place} place */
+/** Stops the services of a run and removes the checkouts. @param {Place} place */
 export async function closeServices(place) {
   const state = running.get(place)
   if (!state) return
@@ -67,7 +67,7 @@ async function startSide(name, place, plan, checkouts, isProfiled) {
   const { url, shown_url: shownUrl, pid } = plan.sides[side]
   if (url) return openUrl(url, { shownUrl, processes: pid ? [pid] : [] })
   const { paths, profiles } = /** @type {Checkouts & { profiles: string }} */ (checkouts)
-  const preload = isProfiled ? `--import=${profilerIn(path.join(profiles, side))}` : ''
+  const preload = isProfiled ? `--import=${profilerIn(path.join(profiles, side), paths[side])}` : ''
   const env = { ...place.env, NODE_OPTIONS: [place.env.NODE_OPTIONS, preload].filter(Boolean).join(' ') }
   if (!plan.start) return openLocal({ ...place, env, root: paths[side] })
   const [port] = await freePorts(1)

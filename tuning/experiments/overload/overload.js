@@ -18,7 +18,7 @@ import { nextTrial, peakOf } from '../../stats/matrix.js'
 const DEFAULTS = { duration: 60_000, connections: 2000, seed: 1 }
 const QUICK = { duration: 10_000 }
 const TIMEOUT_S = 5
-/** As far as a knob of this name goes (tuning/knobs). */
+/** Maximum level of the knob DB_DELAY_MS (tuning/knobs). */
 const MAX_DELAY_MS = 1000
 
 /** The loads, in this order: a closed loop for the peak, then shares of the peak in an open loop. */
@@ -30,7 +30,7 @@ const HALF = { warmup_s: 2, duration_s: 5 }
 /** How much of the peak is left in an overload, and how soon does the service recover? @type {Experiment<OverloadPlan>} */
 export const overload = {
   name: 'overload',
-  about: 'what is left of the peak when two and three times as much is offered?',
+  about: 'how much of the peak is left at two and three times its rate?',
   flags: {
     duration: durationFlag(`duration of each overload (default ${DEFAULTS.duration / 1000}s)`),
     quick: { value: '', about: 'overloads of 10s: about a minute' },
@@ -73,7 +73,7 @@ export const overload = {
   },
 }
 
-/** Without the distance that was asked for, there is nothing to measure. @param {Cell} cell @param {Place} place @throws {UsageError} */
+/** Without the requested distance, there is nothing to measure. @param {Cell} cell @param {Place} place @throws {UsageError} */
 async function openFar(cell, place) {
   return openCell(cell, place).catch((error) => {
     throw error instanceof NotApplied ? new UsageError(error.message) : error
@@ -92,7 +92,7 @@ const SPLIT =
   'The time in the service counts from the sending. Before that a request waits in its client for a free connection, which no service can shorten except by answering as fast as is offered.'
 
 /**
- * @typedef {Plan & { open: number, cell?: Cell }} OverloadPlan open: connections; cell: of all loads; without it, the API as it is
+ * @typedef {Plan & { open: number, cell?: Cell }} OverloadPlan open: connections; cell: for all loads; if absent, the API as it is
  * @param {OverloadPlan} plan @param {TrialRecord[]} records @returns {Step | null}
  */
 export function design({ duration_s, open: connections, cell }, records) {
@@ -118,11 +118,11 @@ export function design({ duration_s, open: connections, cell }, records) {
 function sentence(peak_rps, open) {
   const left = open
     .filter(({ load }) => Number(load.rate_rps) > peak_rps)
-    .map(({ at, traffic }) => `${wholePercent(traffic.goodput_rps / peak_rps)} of that at ${at.share}x of it`)
-  return `A closed loop gets ${count(Math.round(peak_rps))}/s through; what is left in an overload: ${left.join(', ') || 'not measured'}.`
+    .map(({ at, traffic }) => `${wholePercent(traffic.goodput_rps / peak_rps)} of it at ${at.share}x`)
+  return `Peak in a closed loop: ${count(Math.round(peak_rps))}/s; goodput left in an overload: ${left.join(', ') || 'not measured'}.`
 }
 
-/** Whether the time since the sending is known; earlier versions did not record it. @param {TrialRecord[]} records */
+/** Whether the time since sending is known; earlier versions did not record it. @param {TrialRecord[]} records */
 const isSplit = (records) => records.some(({ traffic }) => traffic.ok_service_ms)
 
 /** @param {number} peak_rps @param {TrialRecord[]} records */

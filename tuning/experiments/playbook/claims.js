@@ -5,7 +5,7 @@
 
 /** @typedef {{ title: string, decimals: number, value: (record: TrialRecord) => number | undefined }} Measure title: with its unit */
 
-/** What claims are about. @satisfies {Record<string, Measure>} */
+/** Measures that claims are about. @satisfies {Record<string, Measure>} */
 export const MEASURES = {
   // Zero has no logarithm.
   goodput: { title: 'goodput, /s', decimals: 0, value: ({ traffic }) => Math.max(1, traffic.goodput_rps) },
@@ -16,8 +16,8 @@ export const MEASURES = {
 }
 
 /**
- * What the playbook says, as data: a sentence, the experiment that tests it, and what another cell than its first (by default, the
- * second) does to the measure. `least_ratio` is the smallest effect that would be worth a change.
+ * A claim of the playbook, as data: a sentence, the experiment that tests it, and the effect on the measure of a cell other than the
+ * first (by default, the second). `least_ratio` is the smallest effect that would be worth a change.
  * @typedef {Expectation & { experiment: string, cell?: number, measure: keyof typeof MEASURES }} ClaimTest
  * @typedef {{ id: string, chapter: string, sentence: string } & ClaimTest} Claim
  */
@@ -51,11 +51,11 @@ const CHAPTERS = {
       test: { experiment: 'pool-near', measure: 'goodput', expect: 'more', least_ratio: 1.2 },
     },
     'pool-of-8-nearby': {
-      sentence: 'With the database on the same machine, 8 connections still take more than 4 do.',
+      sentence: 'With the database on the same machine, 8 connections still give more goodput than 4.',
       test: { experiment: 'pool-here', measure: 'goodput', expect: 'more', least_ratio: 1.05 },
     },
     'pool-20-is-40': {
-      sentence: 'A pool of 40 takes little more than one of 20.',
+      sentence: 'A pool of 40 gives little more goodput than one of 20.',
       test: { experiment: 'pool-large', measure: 'goodput', expect: 'same', least_ratio: 1.25 },
     },
     'pool-is-idle-when-batched': {

@@ -21,13 +21,13 @@ const QUICK = 1
 const TIMEOUT_S = 10
 const IDS = CLAIMS.map(({ id }) => id)
 
-/** The experiments in which only the pool and the distance of the database differ. */
+/** The experiments that differ only in the pool and in the distance to the database. */
 const POOLS = ['pool-here', 'pool-near', 'pool-far']
 
-/** Does what the playbook says still hold, here? @type {Experiment<PlaybookPlan, PlaybookFindings>} */
+/** Do the playbook's claims still hold here? @type {Experiment<PlaybookPlan, PlaybookFindings>} */
 export const playbook = {
   name: 'playbook',
-  about: 'does what the playbook says hold here?',
+  about: "do the playbook's claims hold here?",
   details: `Measures the playbook's claims again.\n\n${CLAIMS.map(({ id, sentence }) => `  ${id.padEnd(34)} ${sentence}`).join('\n')}`,
   flags: {
     claim: {
@@ -85,7 +85,7 @@ function claimsOf({ claims }) {
 
 /** @typedef {ReturnType<typeof analyse>} PlaybookFindings */
 
-/** What the trials say about each claim. Pure. @param {PlaybookPlan} plan @param {TrialRecord[]} records */
+/** Tests each claim against its trials. Pure. @param {PlaybookPlan} plan @param {TrialRecord[]} records */
 function analyse(plan, records) {
   const results = claimsOf(plan).map((claim) => resultOf(claim, plan, records))
   const claims = results.map(({ id, verdict, effect: { ratio, low, high } }) => ({ id, ratio, low, high, verdict }))
@@ -100,7 +100,7 @@ function analyse(plan, records) {
 }
 
 /**
- * The pool of a cell, and what Little's law says of it: connections by the time that a statement holds one.
+ * The pool of a cell, and its rate by Little's law: connections divided by the time that a statement holds one.
  * @param {string} experiment @param {Cell} cell @param {TrialRecord[]} records
  */
 function poolOf(experiment, cell, records) {

@@ -21,12 +21,12 @@ export function playbookReport({ results, blocks, most_blocks }) {
     claimsTable(results),
     method([
       `Each experiment: its cells in ${blocks} blocks${further}, the order drawn for each; ratios within a block; the typical ratio and its interval by ranks (Hodges-Lehmann, Wilcoxon's signed ranks).`,
-      'Reproduced: the interval leaves 1 on the side that was claimed, and the ratio is an effect of interest. `within`: the whole interval has to lie inside. Refuted: the whole interval is against it.',
+      'Reproduced: the interval excludes 1 on the side that was claimed, and the ratio is at least as large an effect as claimed. `within`: the whole interval has to lie inside the range. Refuted: the whole interval falls short of the claim, or lies outside the range.',
     ]),
   ]
 }
 
-/** Claims with what was measured, a row each. @param {Result[]} results */
+/** A row per claim, with its measured effect. @param {Result[]} results */
 export function claimsTable(results) {
   const rows = results.map(({ id, sentence, measure, turned, medians, effect, verdict, ...claim }) => [
     `${sentence} (${id})`,
@@ -40,7 +40,7 @@ export function claimsTable(results) {
   return table(['claim', 'knob', 'measure', 'median', 'ratio [interval]', 'claimed', 'verdict'], rows)
 }
 
-/** The same in three columns. @param {Result[]} results */
+/** The same claims in three columns. @param {Result[]} results */
 export function summaryTable(results) {
   const rows = results.map(({ sentence, measure, effect, verdict }) => {
     return [sentence, `${measure.title.split(',')[0]} ${ratioText(effect)}`, verdict]
@@ -59,7 +59,7 @@ export function littleTable({ pools }) {
     (goodput_rps / predicted_rps).toFixed(2),
   ])
   const rates = ['predicted: pool / time', 'measured', 'measured / predicted']
-  return table(['database away', 'pool', 'a statement holds a connection', ...rates], rows)
+  return table(['delay to the database', 'pool', 'time a statement holds a connection', ...rates], rows)
 }
 
 /** @param {Pick<Result, 'expect' | 'least_ratio'>} claim */

@@ -1,4 +1,4 @@
-/** Hours of a month, as the providers count them: 365 x 24 / 12. */
+/** Hours per month, as the cloud providers count them: 365 x 24 / 12. */
 const HOURS_PER_MONTH = 730
 
 /** Hours that a million requests take at one per second. */
@@ -44,5 +44,5 @@ export const STORAGE = {
     const match = /^(\d+(?:\.\d+)?)GBx(\d+(?:\.\d+)?)$/.exec(text)
     return match ? { storage_gb: Number(match[1]), per_gb_month: Number(match[2]) } : undefined
   },
-  expected: 'gigabytes and the price of one for a month, such as 1100GBx0.10',
+  expected: 'gigabytes x monthly price per GB, such as 1100GBx0.10',
 }

@@ -36,7 +36,7 @@ const QUICK_S = 80
 const CLOSE = 1.5
 const LEAST_TIMEOUT_S = 10
 
-/** One failure in a hundred is no ceiling. */
+/** A share of successes below this counts as the ceiling; a single failure in a hundred does not. */
 const SUCCESS_RATIO = 0.99
 
 /** How many clients until latency passes a ceiling, at what cost? @type {Experiment<RampPlan, RampFindings>} */
@@ -45,7 +45,7 @@ export const ramp = {
   about: 'how many clients until latency passes a ceiling, at what cost?',
   flags: {
     a: { value: 'URL|FILE', about: `${SIDE} (default: the local API)`, ...sideFlag('a') },
-    b: { value: 'URL|FILE', about: 'a second one, to see how many of A do its work', ...sideFlag('b') },
+    b: { value: 'URL|FILE', about: 'a second one, to see how many A match one B', ...sideFlag('b') },
     'latency-ceiling': durationFlag(`ceiling of the mean latency (default ${DEFAULTS['latency-ceiling']}ms)`),
     'max-workers': numberFlag(`maximum number of workers (default ${DEFAULTS['max-workers']})`, 1, 20_000),
     driver: {
@@ -56,7 +56,7 @@ export const ramp = {
     'cross-check': { value: '', about: 'add a second driver (wrk), and report whether the two agree' },
     'price-a': { value: 'N/h', about: 'price of one A per hour, in any currency', ...PRICE },
     'price-b': { value: 'N/h', about: 'price of one B', ...PRICE },
-    'storage-a': { value: 'GBxPRICE', about: 'storage of one A: gigabytes x the monthly price of one', ...STORAGE },
+    'storage-a': { value: 'GBxPRICE', about: 'storage of one A: gigabytes x monthly price per GB', ...STORAGE },
     'storage-b': { value: 'GBxPRICE', about: 'storage of one B', ...STORAGE },
     background: { ...numberFlag('background writes per second (default none)', 1, 100_000), value: 'RATE' },
     blocks: numberFlag(`passes over all series (default ${USUAL.blocks})`, 1, 1000),
@@ -102,13 +102,13 @@ function planOf({ a = { url: null, file: null }, b, without, ...flags }) {
   const drivers = chosenDrivers(flags, Object.values(livePlan({ ...base, sides }).sides))
   const urls = Object.values(sides).map(({ url }) => url)
   const isOurs = urls.includes(null)
-  // The cores that the API leaves; all of them where no side runs here.
+  // The generator gets the cores that the API leaves free, or all of them if no side runs here.
   const cores = isOurs ? planCores() : null
   const origin = { byHosts: ['locust'], target: 'a URL as --a and --b' }
   const plan = {
     ...base,
     mix: mixOf(given),
-    // A database is needed only where a side is ours.
+    // A database is needed only if a side is ours.
     url: isOurs ? null : a.url,
     driver: drivers[0],
     connections: [most_workers],
@@ -142,7 +142,7 @@ function pricesOf(flags) {
   return Object.fromEntries(prices)
 }
 
-/** The drivers that are asked for; the first one answers. @param {Record<string, any>} given flags @param {Side[]} sides @returns {string[]} */
+/** The requested drivers; the first one answers. @param {Record<string, any>} given flags @param {Side[]} sides @returns {string[]} */
 export function chosenDrivers(given, sides) {
   const isSecure = sides.some(({ url }) => url?.startsWith('https:'))
   const asked = given.driver ?? [isSecure ? 'client' : 'autocannon']
@@ -152,7 +152,7 @@ export function chosenDrivers(given, sides) {
 /**
  * The versions of a plan's drivers, by name.
  * @param {Pick<RampPlan, 'drivers' | 'sides' | 'mix'>} plan @param {Record<string, Driver>} [all]
- * @returns {Promise<Record<string, string>>} @throws {UsageError} for one that cannot load a side, or whose tool is not installed
+ * @returns {Promise<Record<string, string>>} @throws {UsageError} for a driver that cannot load a side, or whose tool is not installed
  */
 export async function versionsOf({ drivers, sides, mix }, all = DRIVERS) {
   const versions = drivers.map(async (name) => {

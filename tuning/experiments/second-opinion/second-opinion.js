@@ -15,7 +15,7 @@ import { median } from '../../../load/verdict/ranks.js'
 
 const DEFAULTS = { blocks: 5, driver: 'wrk', seed: 1 }
 
-/** By a program that shares no code with the lab's own generator. */
+/** Load by a program that shares no code with the lab's own generator. */
 const REFERENCE = {
   ...{ loop: /** @type {const} */ ('closed'), rate_rps: null, connections: 256 },
   ...{ warmup_s: COLD_WARMUP_S, duration_s: 8 },
@@ -29,11 +29,11 @@ const SWEEP_S = 100
  */
 export const secondOpinion = {
   name: 'second-opinion',
-  about: 'does a sweep find what another generator gets through?',
+  about: "does a sweep match another generator's throughput?",
   flags: {
     driver: {
       value: 'NAME',
-      about: `of the closed loops: wrk (default; apt-get install wrk) or autocannon`,
+      about: `for closed loops: wrk (default; apt-get install wrk) or autocannon`,
       ...oneOf(['wrk', 'autocannon']),
     },
     blocks: numberFlag(`sweeps, each between two closed loops (default ${DEFAULTS.blocks})`, 1, 100),
@@ -56,7 +56,7 @@ export const secondOpinion = {
     answer(
       ratio === null
         ? 'No sweep could be compared.'
-        : `The sweeps' midpoints are ${ratio.toFixed(2)} times what ${reference} gets through (median of ${pairs.filter((one) => one.ratio !== null).length}).`,
+        : `The sweeps' midpoints are ${ratio.toFixed(2)} times ${reference}'s throughput (median of ${pairs.filter((one) => one.ratio !== null).length}).`,
     ),
     table(
       ['sweep', 'capacity', 'before', 'after', 'p99', `midpoint / ${reference}`],
@@ -87,7 +87,7 @@ function design(plan, records, notApplied = []) {
   return referenceStep(plan, records, plan.blocks + 1)
 }
 
-/** The loop before a sweep, which is also the one after the sweep before. @param {OpinionPlan} plan @param {TrialRecord[]} records @param {number} block @returns {Step | null} */
+/** The loop before a sweep, which is also the one after the previous sweep. @param {OpinionPlan} plan @param {TrialRecord[]} records @param {number} block @returns {Step | null} */
 function referenceStep({ blocks, reference }, records, block) {
   if (isSettled(references(records, block), isValid, MAX_INVALID)) return null
   return {
@@ -111,7 +111,7 @@ const references = (records, block) => records.filter(({ at }) => at.phase === '
 const sweepOf = (records, block) => records.filter(({ at }) => at.phase !== 'reference' && at.block === block)
 
 /**
- * Each sweep's midpoint, and the mean of the loops on both sides of it.
+ * Compares each sweep's midpoint with the mean of the loops before and after it.
  * @param {OpinionPlan} plan @param {TrialRecord[]} records
  * @typedef {ReturnType<typeof analyse>} OpinionFindings
  */

@@ -16,16 +16,16 @@ import { OFFERED } from './presets.js'
  * @import { Run } from '../../../load/report/record.js'
  */
 
-/** Interactions in the report. */
+/** Number of interactions in the report. */
 const STRONGEST = 5
 
-/** Knobs that have a column each in the table of cells. */
+/** Maximum number of knobs with a column each in the table of cells. */
 const MOST_COLUMNS = 4
 
-/** A factor of this, for the better or the worse, has the deepest color. */
+/** A change by this factor, for better or worse, gets the deepest color. */
 const DEEPEST_RATIO = 2
 
-/** 1, 2 and 3 */
+/** Writes lists as `1, 2 and 3`. */
 const WORDS = new Intl.ListFormat('en-GB')
 
 const ENV_FILE = 'recommended.env'
@@ -64,7 +64,7 @@ function sentence({ responses: [goodput] }) {
   return `What moves the goodput: ${parts.join('; ')}.${open}`
 }
 
-/** What limits the anchor, and which knobs can matter for that reason. @param {TuneFindings} findings @returns {Block[]} none: nothing was dosed */
+/** The anchor's limit, and the knobs that can therefore matter. @param {TuneFindings} findings @returns {Block[]} none if nothing was dosed */
 function proofList({ anchor, searched, undosed, choices, plateau_rps }) {
   if (!searched?.elasticities?.length) return []
   const knobs = choices.map(({ name }) => name)
@@ -122,12 +122,12 @@ function cellsTable({ cells }) {
     'p99 at 1x',
     'goodput/s at 1.5x',
     'goodput / anchor',
-    'CPU us at 0.5x',
+    'API CPU us at 0.5x',
   ]
   return table(head, rows, { name: 'cells' })
 }
 
-/** Without an interval where there are too few blocks for one: those of the levels are below. @param {TuneFindings['cells'][number]['ratios'][number]} effect */
+/** Omits the interval if too few blocks give one; the levels' intervals are below. @param {TuneFindings['cells'][number]['ratios'][number]} effect */
 function cellRatio(effect) {
   return Number.isFinite(effect.high) || Number.isNaN(effect.ratio) ? ratioText(effect) : `${digits(effect.ratio)}x`
 }
@@ -182,7 +182,7 @@ function noiseText({ ratio, pairs }) {
   return `Noise floor: two visits to the same cell in the same block differ by up to x${ratio.toFixed(2)} (95 % of ${pairs} pairs).`
 }
 
-/** @param {ResponseFindings} response @returns {Block[]} none: no effect is known */
+/** @param {ResponseFindings} response @returns {Block[]} none if no effect is known */
 function effectsPicture({ name, title, better, effects }) {
   const known = effects.filter(({ ratio }) => Number.isFinite(ratio))
   if (known.length === 0) return []

@@ -19,7 +19,6 @@ import { matrixFiles, matrixReport } from './report.js'
  * @import { Experiment } from '../../../load/run/experiment.js'
  * @import { Factor } from '../../stats/design.js'
  * @import { ArticlePlan } from './article/article.js'
-import { openRow } from './article/open.js'
  * @import { TunePlan } from './design.js'
  * @import { At, Cell } from '../../../load/report/record.js'
  */
@@ -64,11 +63,7 @@ export const tune = {
     },
     blocks: numberFlag('passes over all cells (default: enough for an interval)', 1, 100),
     capacity: {
-      ...numberFlag(
-        'capacity that the rates are shares of (default: that of the first cell, which is measured)',
-        1,
-        1_000_000,
-      ),
+      ...numberFlag('capacity that the rates are shares of (default: measured, in the first cell)', 1, 1_000_000),
       value: 'RPS',
     },
     duration: durationFlag('duration of each trial (default 1s in limits, otherwise 2s)'),
@@ -100,7 +95,7 @@ export const tune = {
   older: { at: olderAt, plan: olderPlan },
 }
 
-/** Whether it is about the article's rows. @param {{ preset: string | null }} named */
+/** Whether a plan or its findings are about the article's rows. @param {{ preset: string | null }} named */
 function isArticle({ preset }) {
   return preset === 'article'
 }

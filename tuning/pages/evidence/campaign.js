@@ -21,10 +21,10 @@ const CLI = path.join(ROOT, 'tuning/cli.js')
 const COMMITTED = path.join(ROOT, 'tuning/evidence')
 /** The newest version with long-term support. */
 const NODE_MAJOR = '26'
-/** What is committed of a run; the rest can be made from it. */
+/** Files of a run that are committed; the rest can be made from them. */
 const COMMITTED_FILES = /^(run\.json|trials\.ndjson|report\.md|.*\.svg)$/
 
-/** `npm run evidence`: all runs that the pages quote, one after the other. @param {readonly KeptRun[]} [runs] @returns {Action} */
+/** `npm run evidence`: measures all runs that the pages quote, one after the other. @param {readonly KeptRun[]} [runs] @returns {Action} */
 export const campaignOf = (runs = RUNS) => ({
   about: 'measure again what the pages quote: hours',
   details: `The runs, in this order: ${runs.map(({ name, minutes }) => `${name} (${minutes} min)`).join(', ')}.\nA run that was cut off goes on where it was; a finished one is not repeated. All of them must be of one commit.`,
@@ -47,6 +47,7 @@ export const campaignOf = (runs = RUNS) => ({
       text: textOf(statesOf(folder, asked)),
       folder,
     })
+    refuseMixture(folder, runs, given.adopt ? undefined : await redlineCommit())
     if (given.adopt) {
       for (const { name } of asked.filter(({ name }) => stateOf(path.join(folder, name)) === 'finished')) {
         adopt(path.join(folder, name), path.join(COMMITTED, name))
@@ -54,8 +55,7 @@ export const campaignOf = (runs = RUNS) => ({
       }
       return ended(null)
     }
-    refuseMixture(folder, asked, await redlineCommit())
-    // Without it, a run that needs it would go on, and leave its rows empty.
+    // Without vegeta, a run that needs it would continue and leave its rows empty.
     if (asked.some(({ needsVegeta }) => needsVegeta))
       DRIVERS.vegeta.check?.({ url: 'http://127.0.0.1', method: 'POST' })
     mkdirSync(folder, { recursive: true })
@@ -78,7 +78,7 @@ async function measure(node, folder, { name, argv: [verb, ...flags], env, sides 
   if (state === 'unusable') rmSync(out, { recursive: true })
   for (const [file, text] of Object.entries(sides)) writeFileSync(path.join(folder, file), text)
   const where = state === 'cut off' ? ['--resume', out] : [...flags, '--out', out]
-  // In a process group of its own: Ctrl-C reaches the run once, through us. A second signal would end it before it is recorded.
+  // A process group of its own lets Ctrl-C reach the run once, through us. A second signal would kill it before it is recorded.
   const child = spawn(node, [CLI, verb, ...where], {
     cwd: folder,
     env: { ...process.env, ...env },
@@ -87,7 +87,7 @@ async function measure(node, folder, { name, argv: [verb, ...flags], env, sides 
   })
   const end = () => child.kill('SIGINT')
   signal.addEventListener('abort', end, { once: true })
-  // Our own second signal ends us at once, and the run with us.
+  // A second signal to us ends us at once, and the run with us.
   process.once('exit', end)
   await once(child, 'exit')
   process.off('exit', end)
@@ -96,7 +96,7 @@ async function measure(node, folder, { name, argv: [verb, ...flags], env, sides 
 
 /** @typedef {'missing' | 'unusable' | 'cut off' | 'finished'} State unusable: it measured nothing, or has no trustworthy answer */
 
-/** @param {string} folder of a run @returns {State} @throws {UsageError} if it is somebody else's: it would be removed */
+/** @param {string} folder of a run @returns {State} @throws {UsageError} if the folder is somebody else's: it would be removed */
 function stateOf(folder) {
   const file = path.join(folder, 'run.json')
   if (!existsSync(file)) {
@@ -104,7 +104,7 @@ function stateOf(folder) {
     return existsSync(folder) ? 'unusable' : 'missing'
   }
   const { verb, interrupted, finished_at, problem, versions, ...others } = JSON.parse(readFileSync(file, 'utf8'))
-  // A run that has not begun is an empty object.
+  // The run.json of a run that has not begun is an empty object.
   if (!verb && Object.keys(others).length > 0) refuseForeign(folder)
   if (!versions) return 'unusable'
   if (interrupted || !finished_at) return 'cut off'
@@ -116,12 +116,14 @@ function statesOf(folder, runs) {
   return runs.map(({ name }) => ({ name, state: stateOf(path.join(folder, name)) }))
 }
 
-/** Runs that are shown side by side come from one commit. @param {string} folder @param {KeptRun[]} runs @param {string | null} commit @throws {UsageError} */
-function refuseMixture(folder, runs, commit) {
+/** Runs that are shown side by side must come from one commit: the given one or, without it, that of the first run. @param {string} folder @param {readonly KeptRun[]} runs @param {string | null} [given] @throws {UsageError} */
+function refuseMixture(folder, runs, given) {
+  let commit = given
   for (const { name } of runs) {
     const own = path.join(folder, name)
     if (['missing', 'unusable'].includes(stateOf(own))) continue
     const other = JSON.parse(readFileSync(path.join(own, 'run.json'), 'utf8')).versions.redline_commit
+    if (commit === undefined) commit = other
     if (other === commit) continue
     throw new UsageError(
       `--out: expected runs of commit ${commit} in ${folder}, got ${other} (${name}); go on at that commit, or begin in another folder`,

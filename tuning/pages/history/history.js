@@ -19,12 +19,12 @@ import { changePoints } from './change-points.js'
  * @import { Action } from '../../../load/run/experiment.js'
  * @import { Run } from '../../../load/report/record.js'
  * @typedef {{ name: string, run: Run, middle_rps: number, cpu_us: number | null, subject: Record<string, unknown> }} Past a sweep with an interval;
- *   cpu_us: of a request near it; subject: what it measured
+ *   cpu_us: of a request near its capacity; subject: what it measured
  */
 
 /** `npm run history`: the sweeps in a folder over time. @type {Action} */
 export const history = {
-  about: 'the capacities of kept sweeps like the newest over time, and where they changed',
+  about: 'capacity over time, with its changes: kept sweeps comparable to the newest',
   operands: 'DIR',
   flags: {
     out: { value: 'DIR', about: 'new or empty folder for a page with a picture (default: only the table)' },
@@ -75,12 +75,12 @@ export const history = {
   },
 }
 
-/** The sweeps in a folder, or in it, that have an interval, in order of time. @param {string} folder @returns {Past[]} */
+/** The sweeps in a folder that have an interval, in order of time. @param {string} folder @returns {Past[]} */
 function pastOf(folder) {
   const names = readdirSync(folder).filter((name) => existsSync(path.join(folder, name, 'run.json')))
   const found = names.flatMap((name) => {
     const results = new Results(path.join(folder, name))
-    if (results.readRun().verb !== sweep.name) return []
+    if (verbOf(results) !== sweep.name) return []
     const run = results.readRun(sweep)
     const { low_rps = null, high_rps = null } = run.capacity ?? {}
     if (run.problem || run.answer === 'none' || low_rps === null || high_rps === null) return []
@@ -92,7 +92,17 @@ function pastOf(folder) {
   return found.sort((a, b) => a.run.started_at.localeCompare(b.run.started_at))
 }
 
-/** What a sweep measured. @param {Run} run @param {Record<string, unknown>} [settings] read back @returns {Record<string, unknown>} */
+/** The verb of a run; null if it ended before its first trial. @param {Results} results */
+function verbOf(results) {
+  try {
+    return results.readRun().verb
+  } catch (error) {
+    if (error instanceof UsageError) return null
+    throw error
+  }
+}
+
+/** The subject of a sweep. @param {Run} run @param {Record<string, unknown>} [settings] read back @returns {Record<string, unknown>} */
 function subjectOf({ plan: { url, ssh, slo, mix } }, settings = {}) {
   const { name, method, body_base64, entries } = mix
   const set = Object.entries(settings).filter(([setting]) => !/PORT$|^NODE$|^NOFILE$/.test(setting))
@@ -100,7 +110,7 @@ function subjectOf({ plan: { url, ssh, slo, mix } }, settings = {}) {
 }
 
 /**
- * Only capacities of the same service, for the same requests, SLO and settings, make a series. A setting that only one of them has is new.
+ * Only capacities of the same service, for the same requests, SLO and settings, make a series. A setting that only one has is new.
  * @param {Record<string, unknown>} one @param {Record<string, unknown>} other
  */
 function isAlike(one, other) {

@@ -10,7 +10,7 @@ import { MEASURES } from './figures.js'
  * @import { Source } from './report.js'
  */
 
-/** A report of runs side by side. @param {Source[]} sources @param {Compared} compared @param {string | null} difference of machines */
+/** A report of runs side by side. @param {Source[]} sources @param {Compared} compared @param {string | null} difference of the machines */
 export function besideBlocks(sources, { capacities, figures }, difference) {
   const names = sources.map(({ name }) => name)
   const [first, ...others] = names
@@ -32,7 +32,7 @@ export function besideBlocks(sources, { capacities, figures }, difference) {
       'The runs were made one after the other, so the ratios include whatever changed on the machine between them; `npm run compare` and `npm run tune` alternate instead.',
     ]),
     heading('Where', { folded: true }),
-    list(sources.map(({ name, run }) => ({ text: `${name}:`, items: conditionsOf(run) }))),
+    list(sources.map(({ name, run, records }) => ({ text: `${name}:`, items: conditionsOf(run, records) }))),
   ]
 }
 

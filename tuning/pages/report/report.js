@@ -17,7 +17,7 @@ import { besideEachOther } from './figures.js'
  * @import { Action, Ended, Verb } from '../../../load/run/experiment.js'
  */
 
-/** Each run has its own mark and line in the pictures. */
+/** Maximum number of runs: each has its own mark and line in the pictures. */
 const MOST_RUNS = 6
 
 const FLAGS = {
@@ -29,12 +29,12 @@ const FLAGS = {
   'across-machines': { value: '', about: 'runs of different machines, too; the page says so on top' },
 }
 
-/** `npm run report`: a run again, or several side by side. @param {Record<string, Verb | Action>} verbs whose runs there may be @returns {Action} */
+/** `npm run report`: reports a run again, or several side by side. @param {Record<string, Verb | Action>} verbs of the runs @returns {Action} */
 export function reportOn(verbs) {
   return {
-    about: 'the tables and the page of a run again, or several runs side by side',
+    about: 'rewrite the report of a run, or compare several runs side by side',
     details:
-      'Writes report.md and report.html of a results folder again; of several, side by side, with ratios to the first; or\nthe table of a class that played the workshop.',
+      'Rewrites report.md and report.html of a results folder; shows several side by side, with ratios to the first; or\nprints the results of a workshop class.',
     operands: 'DIR [DIR …]',
     flags: FLAGS,
     examples: `  npm run report -- results/20261120T224011Z-sweep
@@ -58,9 +58,9 @@ export function reportOn(verbs) {
   }
 }
 
-/** @typedef {ReturnType<typeof sourcesOf>[number]} Source a run that was read; name: A, B, …; experiment: by which it is shown */
+/** @typedef {ReturnType<typeof sourcesOf>[number]} Source a run that was read; name: A, B, …; experiment: the one that reports it */
 
-/** The runs in some folders. @param {string[]} folders @param {Record<string, Verb | Action>} verbs whose runs there may be @throws {UsageError} */
+/** Reads the runs in these folders. @param {string[]} folders @param {Record<string, Verb | Action>} verbs of the runs @throws {UsageError} */
 export function sourcesOf(folders, verbs) {
   if (folders.length === 0 || folders.length > MOST_RUNS) {
     throw new UsageError(`report: expected one to ${MOST_RUNS} results folders, got ${folders.length}`)
@@ -93,7 +93,7 @@ async function again({ experiment, folder, run, records }, { out }) {
   return ended({ runs: [run] }, blocks.slice(0, 1), results.folder)
 }
 
-/** @param {Source[]} sources @param {string | null} difference of machines @param {Record<string, any>} given */
+/** @param {Source[]} sources @param {string | null} difference between the machines @param {Record<string, any>} given */
 async function beside(sources, difference, { out }) {
   const time = new Date().toISOString().replace(/[-:]|\.\d+/g, '')
   const results = outside(out ?? path.join('results', `${time}-report`))
@@ -104,7 +104,7 @@ async function beside(sources, difference, { out }) {
   return ended({ runs, machines_differ: difference, ...compared }, blocks.slice(0, 1), results.folder)
 }
 
-/** On the terminal, and as a page where a folder is given. @param {Record<string, any>} given @param {string[]} operands */
+/** Reports a class on the terminal, and as a page if a folder is given. @param {Record<string, any>} given @param {string[]} operands */
 async function ofClass({ class: folder, out }, operands) {
   if (operands.length > 0) throw new UsageError(`--class: cannot be combined with a folder, got ${operands[0]}`)
   const students = readClass(folder)
@@ -114,7 +114,7 @@ async function ofClass({ class: folder, out }, operands) {
   return ended({ students }, blocks, results?.folder ?? null)
 }
 
-/** A folder to write to: a new one, or that of the run itself. @param {string} folder @param {string} [own] */
+/** Opens a folder to write to: a new one, or the run's own. @param {string} folder @param {string} [own] */
 function outside(folder, own) {
   if (own === undefined || path.resolve(own) !== path.resolve(folder)) refuseForeign(folder)
   mkdirSync(folder, { recursive: true })

@@ -1,5 +1,4 @@
 import { once } from 'node:events'
-import { createInterface } from 'node:readline'
 import { spawnLeashed } from '../../../system/processes.js'
 import { sideOfText, UNSENT } from '../errors.js'
 import { LOOKS } from '../pacing.js'
@@ -18,11 +17,11 @@ import { shareOf } from './attack.js'
 /** A row of `vegeta encode -to csv`: timestamp ns, code, latency ns, bytes out, bytes in, error, body, attack, seq, method, URL with the number of the entry. */
 const CSV_ROW = /^(\d+),(\d+),(\d+),\d+,\d+,("(?:[^"]|"")*"|[^,]*),[^,]*,(\d+),(\d+),[A-Z-]*,(?:[^#]*#(\d+)"?,)?/
 
-/** A worker reports the end of the list in these words, and vegeta counts that as a result. */
+/** Text with which a worker reports the end of the targets; vegeta counts it as a result. */
 const NO_TARGETS = 'no targets to attack'
-/** A worker that takes the next request at once counts as busy throughout. */
+/** Handover time: a worker that takes its next request within it counts as busy throughout. */
 const HANDOVER_MS = 0.5
-/** While a backlog is worked off, workers are free for moments, which does not mean that vegeta stands still. */
+/** Shortest free spell that counts: while vegeta works off a backlog, workers are briefly free although it is not stalled. */
 const LEAST_SPELL_MS = 5
 
 /**
@@ -38,9 +37,9 @@ export async function hitsOf(program, files, signal) {
   exited.catch(() => {})
   /** @type {Map<number, Hits>} by part */
   const parts = new Map()
-  for await (const line of createInterface({ input: /** @type {Readable} */ (child.stdout) })) {
+  for await (const line of linesOf(/** @type {Readable} */ (child.stdout))) {
     const match = CSV_ROW.exec(line)
-    // The line itself may hold secrets, such as the response.
+    // The line itself may contain secrets, such as the response.
     if (!match) throw new Error(`expected a row of vegeta's CSV, got ${line.split(',').length} fields that do not fit`)
     const [, timestamp_ns, status, latency_ns, error, name, seq, entry = 0] = match
     if (error === NO_TARGETS) continue
@@ -57,8 +56,19 @@ export async function hitsOf(program, files, signal) {
   return parts
 }
 
+/** Splits at line feeds alone: a response may have put any other line break into an error, at which node:readline would split, too. @param {Readable} stream */
+async function* linesOf(stream) {
+  let rest = ''
+  for await (const chunk of stream.setEncoding('utf8')) {
+    const lines = (rest + chunk).split('\n')
+    rest = /** @type {string} */ (lines.pop())
+    yield* lines
+  }
+  if (rest) yield rest
+}
+
 /**
- * Traffic of all parts together. Each request is judged by the schedule and clock of its own part.
+ * Summarizes the traffic of all parts. Each request follows the schedule and clock of its own part.
  * @param {Map<number, Hits>} found @param {{ part: Part, ran: Ran }[]} parts @param {Load} load @param {number} duration_s
  * @returns {Traffic}
  */
@@ -76,7 +86,7 @@ export function summarise(found, parts, load, duration_s) {
   return { ...traffic, hosts: shares.map((share) => hostTrafficOf(share, load, duration_s)) }
 }
 
-/** @param {Hit[]} hits @param {Part} part @param {Load} load @returns the part's start, and all its requests by this start */
+/** @param {Hit[]} hits @param {Part} part @param {Load} load @returns the part's start, and all its requests relative to it */
 function samplesOf(hits, part, { rate_rps, connections, unbounded }) {
   const dueAt_ms = (/** @type {Hit} */ { seq }) => (seq * part.of * 1000) / Number(rate_rps)
   // vegeta does not report its start: the best estimate is the earliest one that makes no request early.
@@ -86,7 +96,7 @@ function samplesOf(hits, part, { rate_rps, connections, unbounded }) {
   const samples = hits.map((hit) => {
     const due_ms = start_ms + dueAt_ms(hit)
     const slip_ms = hit.begin_ms - due_ms
-    // While all workers wait for answers, a late start is the target's doing; while one is free, it is vegeta's.
+    // While all workers wait for answers, a late start is the target's fault; while one is free, it is vegeta's.
     const late_ms = unbounded ? slip_ms : freeToBegin(hit.begin_ms) - freeToDue(due_ms)
     return { ...hit, slip_ms, late_ms, end_ms: hit.begin_ms - start_ms + hit.latency_ms }
   })
@@ -115,7 +125,7 @@ function recorderOf(samples, planned, { mix }) {
 function hostTrafficOf({ part, ran, base_ns, planned, start_ms, samples }, { rate_rps }, duration_s) {
   const { sent, completed, errors, lateness_ms } = recorderOf(samples, planned, {}).summary(planned, duration_s)
   const { told_ns, word_ms, cpu_s } = ran
-  // Both are times of one host. vegeta's first request is due an interval after it began.
+  // Both times come from the host's clock. vegeta's first request is due one interval after its start.
   const base_ms = Number(base_ns - (told_ns ?? 0n)) / 1e6 - (part.of * 1000) / Number(rate_rps)
   const isKnown = told_ns !== null && base_ns !== 0n
   const { host, cores } = /** @type {LoadHost} */ (part.host)
@@ -127,8 +137,8 @@ function hostTrafficOf({ part, ran, base_ns, planned, start_ms, samples }, { rat
 }
 
 /**
- * Spells in which a worker was free; the last one has no end. Whether a worker was free when a hit began does not tell why the
- * hit was late: a vegeta that stood still fills all its workers as soon as it goes on. @param {Hit[]} hits sorted by begin
+ * Finds the spells in which a worker was free; the last one has no end. Whether one was free when a hit began does not tell
+ * why the hit was late: a stalled vegeta fills all its workers as soon as it resumes. @param {Hit[]} hits sorted by begin
  * @param {number} workers @param {number} start_ms
  */
 function freeSpells(hits, workers, start_ms) {
@@ -147,7 +157,7 @@ function freeSpells(hits, workers, start_ms) {
   return [...spells, { from_ms: isFull ? Number.POSITIVE_INFINITY : from_ms, to_ms: Number.POSITIVE_INFINITY }]
 }
 
-/** Returns the time of all spells before a given time; the given times must rise. @param {ReturnType<typeof freeSpells>} spells */
+/** Creates a function that totals the spells before a time; its arguments must ascend. @param {ReturnType<typeof freeSpells>} spells */
 function timeWithin(spells) {
   let passed = 0
   let before_ms = 0

@@ -84,6 +84,25 @@ function proof(elasticities, how, gain = null, plan = PLAN, records = searched()
   return { records, steps }
 }
 
+t.test('a larger pool whose trials are all invalid does not use up the trials of the proof', async (t) => {
+  const records = searched()
+  const next = () => proofStep(PLAN, records, 'autocannon', [{ POOL_MAX: 80 }])
+  for (let step = next(); step; step = next()) {
+    const [{ target, probes, settings }] = records.slice(2)
+    const { ticks, doses } = dosed(step.load.slices ?? [], () => 0, { seed: records.length })
+    records.push({
+      ...{ ...step, target, probes, settings, limit: { resource: 'none-reached' } },
+      outcome: step.cell ? { verdict: 'invalid', blame: 'generator', because: 'made up' } : PASSED,
+      traffic: { achieved_rps: 1000, goodput_rps: 1000, ticks },
+      ...(doses.length > 0 && { doses }),
+    })
+    if (records.length > MAX_STEPS) throw new Error('the proof does not end')
+  }
+  const proofs = records.slice(3)
+  t.equal(proofs.filter(({ cell }) => cell).length, 3)
+  t.equal(proofs.filter(({ cell }) => !cell).length, 10, 'no suspect moves the throughput, so all blocks are made')
+})
+
 t.test(
   'a block doses each suspect once, next to its own undosed slice, in an order that the seed decides',
   async (t) => {

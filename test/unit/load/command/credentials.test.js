@@ -48,6 +48,11 @@ t.test('a URL keeps its address and the names of its query', async (t) => {
     ['http://a.test/#hunter2', 'http://a.test/'],
     ['http://bob:hunter2@a.test/user', 'http://(withheld)@a.test/user'],
     ['http://bob:hun/ter2@a.test/user', 'http://(withheld)@a.test/user'],
+    ['http://:hunter2@a.test/', 'http://(withheld)@a.test/'],
+    ['http://bob:hun#ter2@a.test/user', 'http://(withheld)@a.test/user'],
+    ['http://bob:hun?ter2@a.test/user?page=1', 'http://(withheld)@a.test/user'],
+    ['http://bob:12#hunter2@a.test/', 'http://(withheld)@a.test/'],
+    ['http://a.test/?mail=ada@example.com', 'http://a.test/?mail=(withheld)'],
     ['bob:hunter2@a.test', '(withheld)@a.test'],
     ['{{env SERVICE_URL}}', '{{env SERVICE_URL}}'],
   ]
@@ -117,13 +122,13 @@ t.test('a kept plan holds neither headers nor queries nor bodies, and comes aliv
   }
   const withData = keptPlan(planOf(parseCommand(FLAGS, [...flags, ...mixed]).given))
   fs.appendFileSync(path.join(folder, 'data'), 'a,2\n')
-  t.match(caught(() => livePlan(withData)).message, /^--data: expected .*data as the run began \(/)
+  t.match(caught(() => livePlan(withData)).message, /^--data: expected .*data as it was when the run began \(/)
   const kept = keptPlan(planOf(parseCommand(FLAGS, [...flags, '--body', `${folder}/body`]).given))
   fs.writeFileSync(path.join(folder, 'body'), 'another')
   fs.utimesSync(path.join(folder, 'body'), 1, 1)
   t.match(
     caught(() => livePlan(kept)).message,
-    /^--body: expected .*body as the run began \(7 bytes of .*, got 7 bytes/,
+    /^--body: expected .*body as it was when the run began \(7 bytes of .*, got 7 bytes/,
   )
 })
 

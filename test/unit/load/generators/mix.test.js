@@ -173,6 +173,10 @@ t.test('a mix that is wrong is refused in one line that says what was expected a
       [{ ...entry, headers: own }],
       /^--mix: expected .* of entry 1 \(a\), got |^--mix: expected a header in entry 1 \(a\), got "/,
     ]),
+    [
+      [{ ...entry, headers: { 'X-A': '1', 'x-a': '2' } }],
+      /^--mix: expected each header of entry 1 \(a\) once, in whatever case, got "x-a"$/,
+    ],
     [[{ ...entry, path: '/{{taken id}}' }], /^--mix: expected one entry to take "id", got none$/],
     [[taking, { ...taking, name: 'b' }], /^--mix: expected one entry to take "id", got a and b$/],
     [
@@ -180,9 +184,9 @@ t.test('a mix that is wrong is refused in one line that says what was expected a
         { ...taking, path: '/{{taken token}}' },
         { name: 'b', path: '/{{taken id}}', take: { token: '/t' } },
       ],
-      /^--mix: expected entries that do not wait for each other, got a circle with a, b$/,
+      /^--mix: expected entries that do not wait for each other, got a cycle of a, b$/,
     ],
-    [[{ ...taking, path: '/{{taken id}}' }], /got a circle with a$/],
+    [[{ ...taking, path: '/{{taken id}}' }], /got a cycle of a$/],
     [[{ ...entry, body: '{{data name}}' }], /^--mix: expected --data FILE for \{\{data name\}\}, got none$/],
   ])
   for (const [given, message] of rows) {
@@ -246,6 +250,11 @@ t.test('what is taken fits its place, or is not taken', async (t) => {
   t.strictSame(takes(0), ['/0', '["0"]'])
   for (const value of ['', 'a\r\nb', '\ud800', 'x'.repeat(4097), true, null, {}, [1], undefined])
     t.equal(takes(value), null)
+  // Neither what JavaScript adds to a value nor an element by another name (RFC 6901).
+  for (const pointer of ['/items/length', '/items/constructor/name', '/items/01', '/name/0', '/name/length']) {
+    const { take } = createMix({ ...plan, entries: [{ ...login, take: { id: pointer } }, of] }, 1)(0)
+    t.equal(take?.('{"items":["a","b"],"name":"ada"}'), false, pointer)
+  }
   const take = createMix({ ...plan, entries: [login] }, 1)(0).take
   for (const body of ['', 'no JSON', '[]', 'null', '{"auth":null}', '{"__proto__":1}'])
     t.equal(take?.(body), false, body)

@@ -48,7 +48,7 @@ t.test('the plan of a replay: figures of the log, without its content, as a resu
     'again from the start',
   )
   fs.appendFileSync(file, '\n')
-  t.match(caught(() => livePlan(kept)).message, /^--replay: expected .*access\.log as the run began \(/)
+  t.match(caught(() => livePlan(kept)).message, /^--replay: expected .*access\.log as it was when the run began \(/)
 })
 
 t.test('--speed: multiples of the recorded rate, each as long as the log takes', async (t) => {
@@ -87,7 +87,7 @@ t.test('a replay that makes no sense is refused with one line', async (t) => {
     ].map((other) => [['--replay', file, ...other], new RegExp(`^${other[0]}: cannot be combined with --replay`)]),
     [['--replay', file, '--driver', 'wrk'], /^--replay: expected --driver paced, got wrk$/],
     [['--replay', file, '--speed', '1', '--duration', '1s'], /^--duration: cannot be combined with --speed/],
-    [['--replay', file, '--speed', '1', '--sustained', '9s'], /^--sustained: expected a search/],
+    [['--replay', file, '--speed', '1', '--sustained', '9s'], /^--sustained: expected an open-loop search/],
     [
       ['--replay', file, '--speed', '0.0001'],
       /^--speed 0\.0001: expected at most 1000000 requests\/s and 24 h, got 0\.001\/s for 27\.778 h$/,

@@ -1,7 +1,7 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
-import { changedFunctions, changedStages, readProfile } from '../../../../load/probes/profiles.js'
+import { changedFunctions, changedStages, profilerIn, readProfile } from '../../../../load/probes/profiles.js'
 
 /** @param {Record<string, number>} times_us by function @param {string} root */
 function profileOf(times_us, root) {
@@ -76,7 +76,8 @@ t.test('the largest profile of a folder is the one of the service', async (t) =>
     'b.cpuprofile': '{"nodes":[1,2,3]}',
     'c.txt': 'x'.repeat(99),
   })
-  t.strictSame(readProfile(folder), { nodes: [1, 2, 3] })
+  profilerIn(folder, '/somewhere/base')
+  t.strictSame(readProfile(folder), { profile: { nodes: [1, 2, 3] }, root: '/somewhere/base' })
   t.equal(readProfile(path.join(folder, 'none')), null)
   fs.rmSync(path.join(folder, 'a.cpuprofile'))
   fs.rmSync(path.join(folder, 'b.cpuprofile'))

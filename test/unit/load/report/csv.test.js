@@ -62,3 +62,14 @@ t.test('nothing that a service answers becomes a formula', async (t) => {
   const [row] = read(trialsCsv([trial({ outcome: { verdict: 'fail', because: '=HYPERLINK("http://a.test")' } })]))
   t.equal(row.because, '\'=HYPERLINK("http://a.test")')
 })
+
+t.test('seconds of the load after the last answer are rows of zeros', async (t) => {
+  const load = { ...trial().load, duration_s: 4 }
+  const rows = read(secondsCsv([trial({ load })])).map(({ second, completed, ok }) => [second, completed, ok])
+  t.strictSame(rows, [
+    ['0', '6', '5'],
+    ['1', '4', '4'],
+    ['2', '0', '0'],
+    ['3', '0', '0'],
+  ])
+})

@@ -32,21 +32,21 @@ t.test('what is sent, how much, and what becomes of it', async (t) => {
   const { said, questions, error } = await sought(SWEEP)
   t.match(
     said,
-    'To http://127.0.0.1:8080/user?token=(withheld) it will send POST requests, each with a new user as {"email":',
+    'To http://127.0.0.1:8080/user?token=(withheld), Redline will send POST requests, each with a new user as {"email":',
   )
-  t.match(said, ': about 3,000 within 20 s. The service is pushed until it breaks')
-  t.match(said, 'is cleaned up')
+  t.match(said, ': about 3,000 within 20 s. It loads the service until it breaks')
+  t.match(said, 'cleans up nothing')
   t.notMatch(said, 'hunter2')
   t.strictSame([questions, error], [[], undefined], 'nobody is asked about this machine')
   const search = await sought({ ...SWEEP, rates_rps: null })
-  t.match(search.said, 'as many as it can take, and more, for about 20 s (20,000 at 1,000/s)')
+  t.match(search.said, 'up to its capacity and beyond, for about 20 s (20,000 at 1,000/s)')
 })
 
 t.test('the content of bodies and queries is not told', async (t) => {
   const own = { method: 'PUT', headers: [], seed: 1 }
   const fixed = { ...own, name: 'body', body_base64: Buffer.from('hunter2').toString('base64') }
   const { said } = await sought({ ...SWEEP, mix: fixed })
-  t.match(said, 'it will send PUT requests with the same 7 bytes as body: ')
+  t.match(said, 'Redline will send PUT requests with the same 7 bytes as body: ')
   t.notMatch(said, 'hunter2')
   t.match((await sought({ ...SWEEP, mix: { ...fixed, body_base64: '' } })).said, 'PUT requests without a body: ')
   const entries = [{ name: 'a', method: 'GET', path: '/a?key=hunter2', body: '', weight: 1 }]
@@ -65,7 +65,7 @@ t.test('a replay is described by its log, whose content is not told', async (t) 
   t.match(said, 'send the 1,000 requests of a.log (GET and HEAD) in their order and rhythm: about 2,030 within 20 s.')
   t.match(
     (await sought({ ...plan, rates_rps: null })).said,
-    'and rhythm: as many as it can take, and more, for about 20 s',
+    'and rhythm: up to its capacity and beyond, for about 20 s',
   )
 })
 

@@ -1,6 +1,7 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
+import { COLD_WARMUP_S } from '../../../../load/capacity/ladder.js'
 import { NotApplied, ServiceEnded, UsageError } from '../../../../load/command/errors.js'
 import { cellOf } from '../../../../load/run/older.js'
 import { Results } from '../../../../load/run/results.js'
@@ -133,7 +134,7 @@ t.test('a run does not go on in another database, nor on another machine', async
   const newer = await resumed({ database: { ...database, version: '19.1' } })
   t.match(newer.end, /got embedded, Postgres 19: begin a new run$/)
   const other = await resumed({ machine: { ...machine, cores: 8 } })
-  t.strictSame([other.code, other.end], [2, 'redline: --resume: expected cores=2, as the run began, got cores=8'])
+  t.strictSame([other.code, other.end], [2, 'redline: --resume: expected cores=2, as when the run began, got cores=8'])
   await goesOn(t, folder)
 })
 
@@ -315,7 +316,7 @@ t.test('a run does not go on under other conditions: exit 2, and what was measur
   t.equal(cut.code, 130)
   const found = await simulate(sweep, ['--resume', folder], serve, { lab: { settings: () => ({ POOL_MAX: 30 }) } })
   t.equal(found.code, 2)
-  t.equal(found.end, 'redline: --resume: expected POOL_MAX=20, as the run began, got POOL_MAX=30')
+  t.equal(found.end, 'redline: --resume: expected POOL_MAX=20, as when the run began, got POOL_MAX=30')
   t.equal(found.records.length, 2)
   await goesOn(t, folder)
 })
@@ -368,4 +369,19 @@ t.test("a metrics page that cannot be read is said once, in the run's warnings",
   t.strictSame(run.warnings, [
     "the service's metrics page could not be read, so its own figures are missing: it answered 404",
   ])
+})
+
+t.test('a search that goes on after an interruption warms its target up like a new one', async (t) => {
+  const folder = newFolder(t)
+  const onTrial = (/** @type {unknown} */ _, /** @type {number} */ started) => {
+    if (started === 7) throw new Error('the lab stumbled')
+  }
+  const argv = ['--no-proof', '--seed', '1', '--out', folder]
+  const cut = await simulate(sweep, argv, serve, { lab: { onTrial } })
+  t.match(cut.end, /the lab stumbled/)
+  const { records } = await simulate(sweep, ['--resume', folder], serve)
+  const warmups_s = records.map(({ load }) => load.warmup_s)
+  t.ok(warmups_s[5] < COLD_WARMUP_S, 'it was warm')
+  t.equal(warmups_s[6], COLD_WARMUP_S)
+  t.ok(warmups_s[7] < COLD_WARMUP_S, 'and is again')
 })

@@ -22,7 +22,7 @@ t.test(
     ]
     const { warmup, durations_s } = await warmedUp({ driver: 'paced', rate_rps: 200, warmup_s: 1.5 }, traffic)
     t.strictSame(durations_s, [0.5, 0.5, 0.5])
-    t.strictSame(warmup, { sent: 60, completed: 57, ok: 56, unanswered: 4, goodput_rps: 28 })
+    t.strictSame(warmup, { sent: 60, completed: 57, created: 56, unanswered: 4, goodput_rps: 28 })
   },
 )
 

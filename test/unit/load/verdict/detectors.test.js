@@ -625,6 +625,12 @@ t.test('a service is busy with garbage, with passwords, with one long piece of w
       0.5,
       ['the service used 45 % of a core, its main thread 45 %'],
     ],
+    [
+      'threads on an unknown number of cores',
+      { target: { cores: null }, probes: { api: { cpu_core_ratio: 1.2 } } },
+      0,
+      [],
+    ],
     ['CPU time that is not known', { probes: { api: { elu_ratio: 1 } } }, 0, []],
   ])
 })

@@ -232,3 +232,18 @@ for (const [name, elasticities, options, kind, suspects] of CASES) {
       )
   })
 }
+
+t.test('a proxy and the service behind it are rivals; two processes of one program are one suspect', async (t) => {
+  /** @param {string} first @param {string} second */
+  const proven = (first, second) => {
+    const names = [`process 1 (${first})`, `process 2 (${second})`, GENERATOR]
+    Object.assign(RESOURCES, { [names[0]]: 'api-cpu', [names[1]]: 'api-cpu' })
+    return provenBy(recordsWith({ [names[0]]: 0.55, [names[1]]: 0.54, [GENERATOR]: 0 }, { noise: 0.005 }))
+  }
+  const rivals = proven('nginx', 'node')
+  t.equal(rivals.kind, 'lock-step')
+  t.strictSame(rivals.suspects.map(({ suspect }) => suspect).sort(), ['process 1 (nginx)', 'process 2 (node)'])
+  const workers = proven('node', 'node')
+  t.equal(workers.kind, 'full')
+  t.equal(workers.suspects.length, 1)
+})

@@ -44,6 +44,12 @@ const CASES = [
     { commits: 100 },
     [{ suspect: 'the service', ...SERVICE }, GENERATOR],
   ],
+  [
+    'on a core on which Postgres may run, too: neither is slowed by its cores',
+    { kind: 'local', cores: '0' },
+    { cores: '0-3', cpu_core_ratio: 0.5 },
+    [{ suspect: 'the service', ...SERVICE }, OF_POSTGRES, GENERATOR],
+  ],
   ['already running', { kind: 'url', cores: null }, {}, [GENERATOR]],
   ['already running, whose Postgres is only looked at', { kind: 'url', cores: null }, POSTGRES, [GENERATOR]],
   [

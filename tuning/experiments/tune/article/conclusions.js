@@ -9,7 +9,7 @@ import { CONFIDENCE, pairedRatio, ratioText, verdictOf } from '../../../stats/ef
  * @import { TrialRecord } from '../../../../load/report/record.js'
  */
 
-/** Without a trial. */
+/** Result without a trial. */
 const NOTHING = { verdict: /** @type {Verdict} */ ('not measured'), evidence: [] }
 
 /** A core that is less busy than this is idle. */
@@ -19,10 +19,10 @@ const IDLE_RATIO = 0.5
 const OVERLOADS = [3, 4, 5, 6, 7]
 const CLAIMED_CAPACITY = 8
 
-/** Who sends: the article's generator, or ours. @type {Record<Generator, string>} */
+/** Names of the article's generator and of ours. @type {Record<Generator, string>} */
 const SENDERS = { 'vegeta-unbounded': "vegeta's defaults", paced: 'bounded generator' }
 
-/** What is compared, with who sends. Zero has no logarithm. @satisfies {Record<string, [string, Generator, (record: TrialRecord) => number]>} */
+/** Measures, each with its generator. Zero has no logarithm. @satisfies {Record<string, [string, Generator, (record: TrialRecord) => number]>} */
 const MEASURES = {
   success: ['success ratio', 'vegeta-unbounded', successOf],
   boundedSuccess: ['success ratio', 'paced', successOf],
@@ -30,8 +30,8 @@ const MEASURES = {
 }
 
 /**
- * Each compares two rows. The first measure decides; the others are shown as further evidence. The deciding measure is always one of the
- * bounded generator: where vegeta collapses at its defaults, its success ratio describes vegeta, not the service's settings.
+ * Comparisons of two rows. The first measure decides; the others are shown as further evidence. The deciding measure always comes from
+ * the bounded generator: if vegeta collapses at its defaults, its success ratio describes vegeta, not the service's settings.
  * @type {{ published: string, by: string, rows: [number, number], claim: Claim, measures: (keyof typeof MEASURES)[] }[]}
  */
 const COMPARISONS = [
@@ -50,14 +50,14 @@ const COMPARISONS = [
     measures: ['boundedGoodput'],
   },
   {
-    published: 'More open files (2000 instead of 1024) make it worse',
+    published: 'More open files (2000 instead of 1024) make the results worse',
     by: 'the article',
     rows: [4, 5],
     claim: { expect: 'less', least_ratio: 1.1 },
     measures: ['boundedSuccess', 'success'],
   },
   {
-    published: 'Fewer (700) make it worse, too (rows 4 and 6)',
+    published: 'Fewer open files (700) make the results worse, too (rows 4 and 6)',
     by: "the article's table",
     rows: [4, 6],
     claim: { expect: 'less', least_ratio: 1.1 },
@@ -73,7 +73,7 @@ const COMPARISONS = [
 ]
 
 /**
- * What the article concludes, and what its table suggests besides, tested on the trials of this run. Pure.
+ * Tests the article's conclusions, and further ones that its table suggests, on the trials of this run. Pure.
  * @param {TrialsOf} trialsOf @param {TrialRecord[][]} bySockets trials with fewer open sockets, and with more
  * @typedef {(row: number, generator: Generator) => TrialRecord[]} TrialsOf row: its number in the published table
  */
@@ -83,7 +83,7 @@ export function conclusionsOf(trialsOf, bySockets) {
   return [noFailures(trialsOf), timeout, served, files, switching(bySockets), ...others, codeZero(trialsOf)]
 }
 
-/** How often the service was given its core, for each success. @param {TrialRecord} record */
+/** Number of times that the service got its core, per success. @param {TrialRecord} record */
 export function switchesOf({ probes, traffic }) {
   return Number(probes.api.context_switches) / traffic.ok
 }
@@ -96,19 +96,19 @@ function switching([few, many]) {
   }
   const switches = ratioOf(switchesOf)
   const goodput = ratioOf(({ traffic }) => Math.max(1, traffic.goodput_rps))
-  const claim = { published: 'It is worse because of context switching', by: 'the article' }
+  const claim = { published: 'The results are worse because of context switching', by: 'the article' }
   if (few.length === 0 || many.length === 0) return { ...claim, ...NOTHING }
   return {
     ...claim,
     verdict: verdictOf({ expect: 'more', least_ratio: 1.1 }, switches),
     evidence: [
-      `context switches per request, with more open sockets as a ratio to those with fewer: ${ratioText(switches)}`,
-      `goodput ${ratioText(goodput)}`,
+      `context switches per request, with more open sockets relative to fewer: ${ratioText(switches)}`,
+      `goodput, likewise: ${ratioText(goodput)}`,
     ],
   }
 }
 
-/** Whether the service was idle where the generator was the limit; null: it was not. @param {TrialRecord[]} trials by the generator with its defaults */
+/** Says that the service idled while the generator was the limit; null if it did not. @param {TrialRecord[]} trials by the generator with its defaults */
 export function idleText(trials) {
   const broken = trials.filter(({ outcome, limit }) => {
     return outcome.blame === 'generator' || limit.resource.startsWith('generator')
@@ -136,7 +136,7 @@ function successOf({ traffic }) {
   return Math.max(1e-4, traffic.success_ratio)
 }
 
-/** The article promised no latency. @param {TrialsOf} trialsOf */
+/** Judges success alone: the article promised no latency. @param {TrialsOf} trialsOf */
 function noFailures(trialsOf) {
   const trials = trialsOf(CLAIMED_CAPACITY, 'paced')
   const claim = { published: '2,600/s without failures on one core, with a pool of 20', by: 'the article' }
@@ -146,11 +146,11 @@ function noFailures(trialsOf) {
   const holding = success.filter((ratio) => ratio === 1).length
   const verdict = verdictOnShare(holding / trials.length, { refuted: 0, reproduced: 1 })
   const spread = `${milliseconds(Math.min(...p99s_ms))} to ${milliseconds(Math.max(...p99s_ms))}`
-  const evidence = `at that rate, scaled (bounded generator): success ${percent(median(success))} in ${trials.length} trials, with a p99 of ${spread}. It is a rate without failures, not a capacity: the article states no p99`
+  const evidence = `at ${count(Number(trials[0].load.rate_rps))}/s, which is that rate scaled to this machine (bounded generator): success ${percent(median(success))} in ${trials.length} trials, with a p99 of ${spread}. It is a rate without failures, not a capacity: the article states no p99`
   return { ...claim, verdict, evidence: [evidence] }
 }
 
-/** Responses that are no success. @param {TrialsOf} trialsOf */
+/** Counts the responses that are not successes. @param {TrialsOf} trialsOf */
 function refusedText(trialsOf) {
   const refused = [3, 4].map((row) => {
     return trialsOf(row, 'paced').reduce((sum, { traffic }) => sum + traffic.completed - traffic.ok, 0)
@@ -171,18 +171,18 @@ function codeZero(trialsOf) {
   const evidence = [
     own.all === 0
       ? "vegeta's defaults: no request ended without an answer"
-      : `vegeta's defaults: ${count(own.all)} requests ended without an answer (${own.text}); the server ended ${percent(own.server / own.all)} of them (${percent(own.reset / own.all)} of all: by a reset)`,
+      : `vegeta's defaults: ${count(own.all)} requests ended without an answer (${own.text}); the service ended ${percent(own.server / own.all)} of them (${percent(own.reset / own.all)} of them by a reset)`,
     ...(own.dropped === 0
       ? []
       : [
-          `the service closed ${count(own.dropped)} connections, retries included, because it was at its limit of open files; closing them takes little CPU`,
+          `counting retries, too, it closed ${count(own.dropped)} connections because it was at its limit of open files; closing them takes little CPU`,
         ]),
     `bounded generator: ${bounded.text}`,
   ]
   return { ...claim, verdict: verdictOnShare(own.server / own.all, { refuted: 0.5, reproduced: 0.9 }), evidence }
 }
 
-/** @param {number} share NaN: of nothing @param {{ refuted: number, reproduced: number }} edges @returns {Verdict} */
+/** @param {number} share NaN if of nothing @param {{ refuted: number, reproduced: number }} edges @returns {Verdict} */
 function verdictOnShare(share, { refuted, reproduced }) {
   if (share <= refuted) return 'refuted'
   return share >= reproduced ? 'reproduced' : 'undecided'
@@ -202,7 +202,7 @@ function lostOf(trialsOf, generator) {
   }
 }
 
-/** The sum of the counts whose keys begin so. @param {Record<string, number>} counts @param {string} [prefix] */
+/** The sum of the counts whose keys begin with the prefix. @param {Record<string, number>} counts @param {string} [prefix] */
 export function sumOf(counts, prefix = '') {
   return Object.entries(counts).reduce((sum, [key, number]) => (key.startsWith(prefix) ? sum + number : sum), 0)
 }

@@ -12,7 +12,7 @@ import { FIGURES } from './article.js'
 
 const NAMES = { paced: 'bounded', 'vegeta-unbounded': 'defaults' }
 
-/** Published beside measured, and a verdict on each conclusion. @param {ArticleFindings} findings @returns {Block[]} */
+/** Published figures next to measured ones, and a verdict on each conclusion. @param {ArticleFindings} findings @returns {Block[]} */
 export function articleReport(findings) {
   const { conclusions, peak_rps, published_rps, blocks, duration_s, scale, timeout_s, sockets, idle } = findings
   if (peak_rps === null) return []
@@ -28,7 +28,7 @@ export function articleReport(findings) {
     rowsTable(findings),
     ...(sockets.length > 0 ? [socketsTable(sockets)] : []),
     paragraph(
-      `Rates are scaled by ${count(Math.round(peak_rps))} / ${count(published_rps)}: ${count(published_rps)}/s is the highest rate at which the article saw no failures, and its design reaches ${count(Math.round(peak_rps))}/s on this machine in a closed loop. Achieved/s divides the responses by the time until the last of them, so it is below the offered rate where a backlog drains after the load.${scale === 1 ? '' : ` Timeouts for a database connection are those of the article x ${scale.toPrecision(2)}, so that they can expire on this machine, too. They are then too short for a login under load, so the pool is filled before each trial. A request's timeout is ${timeout_s} s (published: 30 s).`} ${blocks} blocks, trials of ${duration_s} s (published: 30 s, once).`,
+      `Rates are scaled by ${count(Math.round(peak_rps))} / ${count(published_rps)}: ${count(published_rps)}/s is the highest rate at which the article saw no failures, and its service reaches ${count(Math.round(peak_rps))}/s on this machine in a closed loop. Achieved/s divides the responses by the time until the last of them, so it is below the offered rate where a backlog drains after the load.${scale === 1 ? '' : ` *timeout ms* is the article's timeout for a database connection; ours was ${scale.toPrecision(2)} times that, so that it can expire on this machine, too. That is too short to open a connection under load, so the pool is filled before each trial. A request's timeout is ${timeout_s} s (published: 30 s).`} ${blocks} blocks, trials of ${duration_s} s (published: 30 s, once).`,
     ),
     method([
       `${blocks} blocks, each with every row by both generators in an order of its own. Figures are medians over the blocks. Ratios are taken within a block; their 95 % intervals go by ranks (Hodges-Lehmann, Wilcoxon's signed ranks).`,
@@ -68,12 +68,12 @@ function socketsTable(sockets) {
   return table(head, rows, { name: 'sockets' })
 }
 
-/** @param {Partial<Figures>} row what was not published is undefined */
+/** @param {Partial<Figures>} row unpublished figures are undefined */
 function figuresOf(row) {
   return Object.entries(FIGURES).map(([name, [, text]]) => text(/** @type {any} */ (row)[name]))
 }
 
-/** The article's table beside what the same settings do here. @param {ArticleFindings} findings @returns {Picture} */
+/** The article's success ratios next to those of the same settings here. @param {ArticleFindings} findings @returns {Picture} */
 function successPicture({ rows }) {
   return {
     name: 'success',

@@ -2,7 +2,7 @@ import { COLD_WARMUP_S, isSettled, isValid } from '../../../../load/capacity/lad
 import { nextOfProof } from '../../../../load/capacity/proving.js'
 import { count, isSameCell, milliseconds } from '../../../../load/report/format.js'
 import { factorial } from '../../../stats/design.js'
-import { OFFERED } from '../presets.js'
+import { matrixOf, OFFERED } from '../presets.js'
 
 /**
  * @import { NotAppliedCell, Step, TrialRecord } from '../../../../load/report/record.js'
@@ -10,7 +10,7 @@ import { OFFERED } from '../presets.js'
  * @import { TunePlan } from '../design.js'
  */
 
-/** One unnamed statement per row, as in the article, and no request is refused for its age: nothing hides what the three knobs do. */
+/** One unnamed statement per row, as in the article, and no waiting request is refused: nothing hides the effects of the three knobs. */
 export const SERVICE = Object.freeze({
   INSERT_MODE: 'single',
   MAX_QUEUE_MS: 0,
@@ -20,29 +20,29 @@ export const SERVICE = Object.freeze({
 
 /** The article's larger pool and its longer timeout. */
 const GENEROUS = Object.freeze({ POOL_MAX: 40, POOL_CONNECT_TIMEOUT_MS: 30_000 })
-/** In the trials before the matrix. */
+/** Cell of the trials before the matrix. */
 export const GENEROUS_CELL = Object.freeze({ ...SERVICE, ...GENEROUS })
 
-/** As many cells as there will usually be, for an estimate. @param {boolean} [isQuick] */
+/** The usual number of cells, for an estimate. @param {boolean} [isQuick] */
 export const expectedCells = (isQuick) => Array.from({ length: isQuick ? 2 * 2 * 2 : 3 * 2 * 3 }, (_, nth) => ({ nth }))
 
 const CLOSED = { driver: 'autocannon', loop: /** @type {const} */ ('closed'), rate_rps: null, connections: 128 }
 const PEAK_LOAD = { ...CLOSED, warmup_s: COLD_WARMUP_S, duration_s: 4 }
 const NEED_S = 2
 const WARMUP_S = 0.5
-/** Duration of both, with their pauses. */
+/** Duration of both first trials, with their pauses. */
 export const FIRST_S = 16
-/** Share of what the closed loop got through that the proof offers. */
+/** Rate that the proof offers, as a share of the closed loop's throughput. */
 const OVERLOAD = 1.25
 
 /**
- * What the service needs on this machine, read from two trials.
+ * Needs of the service on this machine, read from two trials.
  * @typedef {{ capacity_rps: number, statement_ms: number, busy: number, wait_ms: number, open_files: number, nofile: number }} Needs
  *   capacity: of a closed loop; busy: database connections at that rate, by Little's law; wait: for a database connection if
- *   all client connections wait for one; nofile: limit of open files that it has by itself
+ *   all client connections wait for one; nofile: the service's own limit of open files
  */
 
-/** @param {TunePlan} plan @param {TrialRecord[]} records @returns {Needs | null} null: not measured yet, or in vain */
+/** @param {TunePlan} plan @param {TrialRecord[]} records @returns {Needs | null} null if not measured yet, or in vain */
 export function needsOf(plan, records) {
   const capacity_rps = plan.capacity_rps ?? firstOf(records, 'peak')?.traffic.goodput_rps
   const seen = firstOf(records, 'need')
@@ -59,7 +59,7 @@ export function needsOf(plan, records) {
 }
 
 /**
- * Levels at which each knob can take effect: generous ones, the references; about twice what is needed; and half of it.
+ * Levels at which each knob can take effect: a generous reference, one above the need (except for the timeout), and one below it.
  * @param {Needs} needs @returns {Factor[]}
  */
 export function levelsOf({ busy, wait_ms, open_files, nofile }) {
@@ -74,9 +74,9 @@ export function levelsOf({ busy, wait_ms, open_files, nofile }) {
 }
 
 /**
- * The plan with the levels that follow from its first trials; a plan that has its own is returned as it is.
+ * The plan with the levels that follow from its first trials. Returns a plan with levels of its own unchanged.
  * @param {TunePlan} plan @param {TrialRecord[]} records @param {NotAppliedCell[]} notApplied
- * @returns {TunePlan | null} null: its first trials are not done, or failed
+ * @returns {TunePlan | null} null if its first trials are not done, or failed
  */
 export function settledPlan(plan, records, notApplied = []) {
   if (plan.preset !== 'limits') return plan
@@ -85,11 +85,14 @@ export function settledPlan(plan, records, notApplied = []) {
   const all = levelsOf(needs).map(({ name, levels }) => {
     return { name, levels: plan.is_quick ? [...new Set([levels[0], levels[levels.length - 1]])] : levels }
   })
-  // Where the limit of open files cannot be set, as on macOS, the other knobs can.
+  // If the limit of open files cannot be set, as on macOS, the other knobs still can.
   const isSettable = !notApplied.some(({ cell }) => cell.NOFILE === needs.nofile)
   const knobs = all.filter(({ name }) => name !== 'NOFILE' || isSettable)
   const cells = factorial(knobs).map((cell) => ({ ...SERVICE, ...cell }))
-  return { ...plan, knobs, cells, anchor: cells[0], capacity_rps: needs.capacity_rps }
+  // With a knob less, as many blocks have fewer pairs.
+  const keepsBlocks = isSettable || plan.is_quick || plan.blocks < 2
+  const blocks = keepsBlocks ? plan.blocks : Math.max(plan.blocks, matrixOf(knobs).blocks)
+  return { ...plan, blocks, knobs, cells, anchor: cells[0], capacity_rps: needs.capacity_rps }
 }
 
 /**
@@ -102,7 +105,7 @@ export function firstStep(plan, records, notApplied) {
   const at = (/** @type {string} */ phase) => ({ at: { phase }, cell, left_s: FIRST_S })
   const [connections] = plan.connections
   if (plan.capacity_rps === null && !isSettled(phaseOf(records, 'peak'), isValid)) {
-    return { ...at('peak'), about: 'what a closed loop gets through', load: PEAK_LOAD }
+    return { ...at('peak'), about: "a closed loop's throughput", load: PEAK_LOAD }
   }
   const capacity_rps = plan.capacity_rps ?? firstOf(records, 'peak')?.traffic.goodput_rps
   if (!capacity_rps) return null
@@ -133,16 +136,16 @@ function phaseOf(records, phase) {
   return records.filter(({ at }) => at.phase === phase)
 }
 
-/** To two digits. @param {number} value */
+/** Rounds to two significant digits. @param {number} value */
 function rounded(value) {
   return Math.round(Number(value.toPrecision(2)))
 }
 
-/** Why each knob does what it does. @param {Needs} needs @param {number} connections of the clients @returns {Record<string, string>} */
+/** Reasons for each knob's effect. @param {Needs} needs @param {number} connections of the clients @returns {Record<string, string>} */
 export function reasonsOf({ capacity_rps, statement_ms, busy, wait_ms, open_files }, connections) {
   return {
     POOL_MAX: `By Little's law, ${count(Math.round(capacity_rps))}/s x ${milliseconds(statement_ms)} keep ${busy.toFixed(1)} database connections busy: with more, requests wait in Postgres instead of in the service.`,
-    POOL_CONNECT_TIMEOUT_MS: `If all ${count(connections)} client connections wait at once, the last waits for ${milliseconds(wait_ms)}: a longer timeout never expires, and a shorter one expires where requests queue. It also covers the opening of a connection: if that takes longer under load, the pool stays empty.`,
+    POOL_CONNECT_TIMEOUT_MS: `If all ${count(connections)} client connections wait at once, the last waits for ${milliseconds(wait_ms)}: a longer timeout never expires, and a shorter one expires where requests queue. It also covers the opening of a connection: if that takes longer than the timeout under load, the pool stays empty.`,
     NOFILE: `At half of the capacity the service had ${count(open_files)} files open, most of them the clients' sockets: a limit above that changes nothing, and one below turns clients away.`,
   }
 }

@@ -56,14 +56,14 @@ t.test('a core of its own for the generator is advised where its core is what li
 t.test('whether the limit is confirmed, by relaxing or by the proof', async (t) => {
   const service = { suspect: 'core 0', resource: 'api-cpu', elasticity: 0.6, low: -0.1, high: 1.3, pairs: 6 }
   const rows = /** @type {[object, RegExp, string][]} */ ([
-    [{ confirmed: true }, /^Confirmed: with this limit relaxed, more got through\.$/, 'it moved'],
+    [{ confirmed: true }, /^Confirmed: relaxing this limit raised the throughput\.$/, 'it moved'],
     [
       { confirmed: true, elasticities: [service] },
-      /^Confirmed: the throughput moved when .* relaxed or slowed\.$/,
+      /^Confirmed: the throughput moved when .* relaxed, or .* slowed\.$/,
       'proven',
     ],
     [{ confirmed: false, elasticities: [service] }, /^Not confirmed: relaxing or slowing it did not/, 'refuted'],
-    [{ confirmed: false }, /^Not confirmed: what was relaxed did not let more through\.$/, 'it did not'],
+    [{ confirmed: false }, /^Not confirmed: relaxing it did not raise the throughput\.$/, 'it did not'],
     [{ confirmed: null }, /^Not confirmed: not relaxed/, 'nothing was tried'],
     [
       { confirmed: null, elasticities: [service] },

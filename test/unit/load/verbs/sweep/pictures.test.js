@@ -15,6 +15,22 @@ t.test('the seconds of a whole day are drawn, too', async (t) => {
   t.equal(form.y.log, false)
 })
 
+t.test('a last part of a second is not drawn: its count has answers that came after the load', async (t) => {
+  const [{ traffic, ...record }] = evidence('sweep-batched').records
+  const per_second = [{ ok: 100 }, { ok: 110 }, { ok: 90 }, { ok: 5 }]
+  const load = { ...record.load, duration_s: 2.5 }
+  const picture = secondsPicture(/** @type {any} */ ([{ ...record, load, traffic: { ...traffic, per_second } }]))
+  t.equal(picture?.table?.rows[0].at(-1), '100/s, 110/s')
+})
+
+t.test('seconds of the load after the last answer are drawn as zeros', async (t) => {
+  const [{ traffic, ...record }] = evidence('sweep-batched').records
+  const load = { ...record.load, duration_s: 4 }
+  const per_second = [{ ok: 100 }, { ok: 90 }]
+  const picture = secondsPicture(/** @type {any} */ ([{ ...record, load, traffic: { ...traffic, per_second } }]))
+  t.equal(picture?.table?.rows[0].at(-1), '100/s, 90/s, 0/s, 0/s')
+})
+
 t.test('trials in which suspects were slowed have neither passed nor failed', async (t) => {
   const { run, records } = evidence('sweep-batched')
   const dosed = records.filter(({ doses }) => doses)

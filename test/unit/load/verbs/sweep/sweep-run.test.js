@@ -150,6 +150,32 @@ t.test('a generator that is the limit gives a lower bound, and says why', async 
   t.equal(run.capacity.high_rps, null)
 })
 
+t.test('a service that loses rows above some rate has no capacity, and the rate is named', async (t) => {
+  const whole = createService({ capacity_rps: TRUE_RPS })
+  /** @type {import('../../../../support/simulated/service.js').Serve} */
+  const serve = (step, trial) => {
+    const seen = whole(step, trial)
+    const loses = step.load.loop === 'open' && Number(step.load.rate_rps) > 4000
+    return loses ? { ...seen, rows_stored: Math.floor(seen.ok_rps * step.load.duration_s) - 10 } : seen
+  }
+  const { code, run } = await simulate(sweep, ['--no-proof', '--out', `${memoryFolder(t)}/lost`], serve)
+  t.equal(code, 1)
+  t.match(run.problem, /^at [\d.]+\/s, no trial could be judged: \d+ requests were answered 201, \d+ rows were stored/)
+  t.equal(run.capacity?.bounded_by, undefined)
+})
+
+t.test('sustained: where the generator is the limit, too, a rate has to last', async (t) => {
+  const service = createService({ capacity_rps: 50_000, generator_rps: 3000 })
+  /** @type {import('../../../../support/simulated/service.js').Serve} */
+  const tired = (step, trial) => {
+    const seen = service(step, trial)
+    return step.load.duration_s >= 60 ? { ...seen, errors: { 'client:ports': 1 } } : seen
+  }
+  const { code, run } = await simulate(sweep, ['--sustained', '60s', '--out', `${memoryFolder(t)}/tired`], tired)
+  t.equal(code, 1)
+  t.match(run.problem, /^expected a rate at which the SLO is kept for 60 s, found none/)
+})
+
 t.test('sustained: the trial that confirms lasts as long as asked, with a checkpoint in it', async (t) => {
   const argv = ['--sustained', '60s', '--out', `${memoryFolder(t)}/sustained`]
   const { code, run, records } = await simulate(sweep, argv, createService({ capacity_rps: TRUE_RPS }))

@@ -92,3 +92,13 @@ t.test('the estimated duration of a run includes its proof', async (t) => {
   t.ok(durationOf(plan) - durationOf({ ...plan, proves: undefined }) > 40)
   t.equal(nextStep(plan, [])?.left_s, durationOf(plan))
 })
+
+t.test('too few rounds forecast no interval, and so agree or disagree with nothing', async (t) => {
+  const plan = { ...PROVED, stages: ['log', 'read-and-parse'], rounds: 4 }
+  const few = forecasts(plan, runOf({ plan, drift: 0.05 }))
+  t.equal(few.length, 2)
+  for (const one of few) {
+    const { low, high } = one.forecast
+    t.strictSame([low, high, agreementOf(one)], [0, Number.POSITIVE_INFINITY, '–'])
+  }
+})

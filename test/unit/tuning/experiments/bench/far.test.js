@@ -42,3 +42,19 @@ t.test('the report relates what is far to what is near, and asks for no other se
   ])
   t.end()
 })
+
+t.test('also far from the database, a figure that the generator bounded is marked as a lower bound', (t) => {
+  const full = (/** @type {string} */ name) => (name === 'rtt-0' ? { generator_cores: 1 } : { generator_cores: 0.4 })
+  const records = recordsOf(plan, design, (step, trial) => ({
+    ...serve(step, trial),
+    ...full(String(step.cell?.contender)),
+  }))
+  const report = bench.report(analyse(plan, records, { not_applied: [] }))
+  const table = report.find((block) => block.kind === 'table' && block.name === 'far')
+  const marked = /** @type {any} */ (table).rows.map((/** @type {string[]} */ row) => [row[0], row[1].startsWith('≥')])
+  t.strictSame(marked, [
+    ['rtt-0', true],
+    ['rtt-10', false],
+  ])
+  t.end()
+})

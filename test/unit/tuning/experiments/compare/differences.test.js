@@ -13,7 +13,7 @@ t.test('two equals are tied in 19 of 20 runs', async (t) => {
     return differences.every((difference) => difference.tied)
   })
   t.ok(tied.length / runs >= 0.9, `${tied.length} of ${runs} are tied`)
-  t.match(answerSentence(differencesOf(runOf({ seed: 3 }))), /^Nothing tells A from B\. Tied: p50 at 1, /)
+  t.match(answerSentence(differencesOf(runOf({ seed: 3 }))), /^Nothing tells A from B\. Tied: p50 at concurrency 1, /)
 })
 
 t.test('a side that is slower by 10 % is found', async (t) => {
@@ -22,8 +22,11 @@ t.test('a side that is slower by 10 % is found', async (t) => {
     differences.some(({ tied, ratio, better }) => !tied && ratio > 1 === (better === 'less')),
   )
   t.ok(right.length >= 9, `${right.length} of 10`)
-  t.match(answerSentence(found[0]), /B is worse than A in p50 at 1: 1\.\d\dx \[/)
-  t.match(answerSentence(differencesOf([])), /^Nothing tells A from B\. Not compared: p50 at 1 \(too few blocks\), /)
+  t.match(answerSentence(found[0]), /B is worse than A in p50 at concurrency 1: 1\.\d\dx \[/)
+  t.match(
+    answerSentence(differencesOf([])),
+    /^Nothing tells A from B\. Not compared: p50 at concurrency 1 \(too few blocks\), /,
+  )
 })
 
 t.test('nor are they speed: who refuses is not compared by the latency of what is left', async (t) => {
@@ -31,14 +34,14 @@ t.test('nor are they speed: who refuses is not compared by the latency of what i
   t.strictSame(
     differences.map(({ about, because, pairs }) => [about, because, pairs]),
     [
-      ['p50 at 1', 'B refused requests', 0],
-      ['p50 at 10', 'B refused requests', 0],
-      ['p50 at 100', 'B refused requests', 0],
+      ['p50 at concurrency 1', 'B refused requests', 0],
+      ['p50 at concurrency 10', 'B refused requests', 0],
+      ['p50 at concurrency 100', 'B refused requests', 0],
       ['maximum rate', '', 10],
     ],
   )
   const sentence = answerSentence(differences)
-  t.match(sentence, /Not compared: p50 at 1 \(B refused requests\), p50 at 10/)
+  t.match(sentence, /Not compared: p50 at concurrency 1 \(B refused requests\), p50 at concurrency 10/)
   t.notMatch(sentence, /better/)
 })
 
@@ -64,7 +67,7 @@ t.test('a maximum of the generator, or of the ladder, is no maximum of a service
 t.test('two that are alike by the generator alone are not tied', async (t) => {
   const full = (/** @type {any} */ { load }) => (load.connections === 100 ? 1 : 0.2)
   const [, , equal] = differencesOf(runOf({ generator: full }))
-  t.equal(equal.about, 'p50 at 100')
+  t.equal(equal.about, 'p50 at concurrency 100')
   t.equal(equal.because, 'the generator was the limit of A and B')
   t.ok(Number.isNaN(equal.ratio), 'nor is their ratio shown')
   const [, , slower] = differencesOf(runOf({ generator: full, b: 2 }))
@@ -82,6 +85,6 @@ t.test('without a valid trial of a side there is no answer; who refuses always i
   const refusing = runOf({ limit_rps: 0, noise: 0 })
   t.equal(findingsOf(refusing).problem, null)
   const sentence = answerSentence(differencesOf(refusing))
-  t.match(sentence, /^Nothing tells A from B\. Not compared: p50 at 1 \(A and B refused requests\), /)
+  t.match(sentence, /^Nothing tells A from B\. Not compared: p50 at concurrency 1 \(A and B refused requests\), /)
   t.match(sentence, /maximum rate \(too few blocks\)\.$/)
 })

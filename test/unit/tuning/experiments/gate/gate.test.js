@@ -87,8 +87,11 @@ t.test('the processes of running services are those that were named', async (t) 
   t.strictSame(await processesOf('head'), [])
 })
 
-/** The trials of two versions of a repository, in which nothing is decided. @param {number} goodput_rps @param {string} verdict */
-function trialsOf(goodput_rps, verdict) {
+/**
+ * The trials of two versions of a repository, in which nothing is decided.
+ * @param {number} goodput_rps @param {string} verdict @param {(block: number) => boolean} [isSeen] whether the load of all sides gave figures
+ */
+function trialsOf(goodput_rps, verdict, isSeen = () => true) {
   const sides = { base: { ref: 'a', url: null }, head: { ref: 'b', url: null } }
   const how = { blocks: 4, duration_s: 1, tolerance_ratio: 0.02, mix: { seed: 1 }, url: null }
   const plan = /** @type {any} */ ({ sides, ...how })
@@ -98,30 +101,103 @@ function trialsOf(goodput_rps, verdict) {
   for (let step = design(plan, records); step; step = design(plan, records)) {
     // No two costs are near each other, so that no block decides.
     const target = { cpu_us_per_request: [{ base: 100, again: 400, head: 200 }] }
-    const probes = { api: { cpu_us_per_request: 100 * ++costs }, ...(step.at.phase === 'together' && { target }) }
+    const probes = {
+      api: { cpu_us_per_request: 100 * ++costs },
+      ...(step.at.phase === 'together' && isSeen(step.at.block) && { target }),
+    }
     records.push({ ...step, outcome: { verdict }, traffic: { goodput_rps, success_ratio: 1 }, probes })
   }
   return { plan, records }
 }
 
-t.test('versions of a repository are loaded at once in each block, and in turns in the first ones', async (t) => {
+t.test('versions of a repository are loaded at once in each block, and in turns after the verdict', async (t) => {
   const { plan, records } = trialsOf(9000, 'pass')
   const [peak, ...others] = records
   t.match(peak, { at: { phase: 'peak' }, cell: { side: 'base', start: 'peak' }, load: { loop: 'closed' } })
-  const together = others.filter(({ at }) => at.phase === 'together')
+  const together = others.slice(0, 4)
   t.strictSame(
-    together.map(({ at, cell, load }) => [at.block, cell.side, cell.start, cell.side_rps, load.rate_rps]),
-    [0, 1, 2, 3].map((block) => [block, 'all', block + 1, 1800, 10]),
+    together.map(({ at, cell, load }) => [at.phase, at.block, cell.side, cell.start, cell.side_rps, load.rate_rps]),
+    [0, 1, 2, 3].map((block) => ['together', block, 'all', block + 1, 1800, 10]),
     'a third of six tenths of the throughput for each',
   )
-  const inTurns = others.filter(({ at }) => at.phase !== 'together')
-  t.strictSame([...new Set(inTurns.map(({ at }) => at.block))], [0, 1], 'the first blocks tell the rest')
-  t.equal(inTurns.length, 2 * 3 * 2)
-  for (const block of [0, 1]) {
-    t.equal(others.find(({ at }) => at.block === block).at.phase, 'together', 'before the turns')
+  const inTurns = others.slice(4)
+  t.strictSame(
+    inTurns.map(({ at, load }) => [at.block, at.slice, at.phase, load.loop]),
+    [4, 5].flatMap((block) => [
+      ...Array(3).fill([block, 0, 'cost', 'closed']),
+      ...Array(3).fill([block, 1, 'latency', 'open']),
+    ]),
+    'two rounds',
+  )
+  for (const { at, cell, load, about } of inTurns) {
+    t.equal(cell.start, 4, 'on the services that are up')
+    t.ok(at.informs && load.warmup_s < 1, 'which are warm')
+    t.match(about, /^undecided; /)
   }
   t.equal(others[0].left_s, blocksDuration(plan))
-  t.equal(records.at(-1).left_s, blocksDuration(plan, 3))
+  t.equal(together[3].left_s, blocksDuration(plan, 3))
+  t.equal(inTurns[0].left_s, blocksDuration(plan, 4))
+  t.equal(inTurns[11].left_s, blocksDuration(plan, 4) / 2)
+})
+
+t.test('turns after the verdict change it only if the head fails in all of them, and the base in none', async (t) => {
+  const { plan, records } = trialsOf(9000, 'pass')
+  /** @param {number[]} blocks @param {string[]} sides whose requests fail there */
+  const failing = (blocks, sides) => {
+    const fails = (/** @type {any} */ { at, cell }) => blocks.includes(at.block) && sides.includes(cell.side)
+    const changed = records.map((record) =>
+      fails(record) ? { ...record, traffic: { goodput_rps: 1, success_ratio: 0 } } : record,
+    )
+    return gate.analyse(plan, /** @type {any} */ (changed), /** @type {any} */ ({}))
+  }
+  const usual = failing([], [])
+  t.equal(usual.verdict, 'undecided')
+  for (const [blocks, sides, verdict] of /** @type {[number[], string[], string][]} */ ([
+    [[4, 5], ['head'], 'regressed'],
+    [[5], ['head'], 'undecided'],
+    [[4, 5], ['head', 'base'], 'undecided'],
+  ])) {
+    const found = failing(blocks, sides)
+    t.equal(found.verdict, verdict, `${sides} in ${blocks}`)
+    t.strictSame(found.pairs, usual.pairs)
+  }
+  const half = records.filter(({ at, cell }) => at.block !== 5 || (at.phase === 'cost' && cell.side === 'head'))
+  const broken = half.map((record) =>
+    record.at.informs && record.cell.side === 'head'
+      ? { ...record, traffic: { goodput_rps: 1, success_ratio: 0 } }
+      : record,
+  )
+  t.equal(
+    gate.analyse(plan, /** @type {any} */ (broken), /** @type {any} */ ({})).verdict,
+    'undecided',
+    'a round is not over',
+  )
+})
+
+t.test('figures that decide are those of the blocks before the verdict', async (t) => {
+  // Only one of four blocks could be loaded at once, so the turns of the others decide.
+  const { plan, records } = trialsOf(9000, 'pass', (block) => block === 0)
+  const { deciding, pairs } = gate.analyse(plan, /** @type {any} */ (records), /** @type {any} */ ({}))
+  t.ok(records.some(({ at }) => at.informs))
+  t.equal(pairs.length, 3)
+  t.equal(deciding?.estimate.blocks, 3)
+})
+
+t.test('a comment on a run that broke off says so first', async (t) => {
+  const { plan, records } = trialsOf(9000, 'pass')
+  const findings = gate.analyse(plan, /** @type {any} */ (records), /** @type {any} */ ({}))
+  const run = { machine: { cpu_model: 'EPYC', cores: 2, kernel: 'Linux' }, argv: ['--base', 'main'] }
+  const commentOf = (/** @type {object} */ ended) => {
+    return gate.files?.(findings, /** @type {any} */ ({ ...run, problem: null, interrupted: false, ...ended }))[
+      'comment.md'
+    ]
+  }
+  t.match(
+    commentOf({ problem: 'the run broke off: head ended' }),
+    /^\*\*No trustworthy answer: the run broke off: head ended\.\*\*\n/,
+  )
+  t.match(commentOf({ interrupted: true }), /^\*\*No trustworthy answer: the run was interrupted\.\*\*\n/)
+  t.match(commentOf({}), /^Undecided: /)
 })
 
 t.test('versions that get nothing through are not loaded at once', async (t) => {

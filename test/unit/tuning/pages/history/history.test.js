@@ -38,6 +38,8 @@ t.test('the sweeps of a folder in order of time, and where their level changed',
   fs.cpSync(`${folder}/sweep-5`, `${folder}/interrupted`, { recursive: true })
   fs.writeFileSync(`${folder}/interrupted/run.json`, JSON.stringify({ ...other, interrupted: true, answer: 'none' }))
   fs.mkdirSync(`${folder}/not-a-run`)
+  fs.mkdirSync(`${folder}/not-begun`)
+  fs.writeFileSync(`${folder}/not-begun/run.json`, '{}')
   const { code, stdout } = await ran(folder)
   t.equal(code, 0, stdout)
   const said = stdout.replace(/\s+/g, ' ')
