@@ -1,4 +1,5 @@
 import net from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
 
 /**
  * @import { App } from './app.js'
@@ -8,6 +9,9 @@ import net from 'node:net'
 
 /** Time that an idle connection stays open during a drain, so that a request already on its way is answered. */
 const GRACE_MS = 250
+
+/** Interval between looks at requests whose connections are gone. */
+const LOOK_MS = 20
 
 /**
  * Stops accepting connections, lets all requests that have arrived finish, and closes the pool, all within `timeoutMs`.
@@ -22,13 +26,13 @@ export async function drain({ server, sockets, app, pool, timeoutMs }) {
   const late = new Promise((resolve) => {
     timer = setTimeout(resolve, timeoutMs, false)
   })
-  const isComplete = await Promise.race([finish(server, sockets, pool), late])
+  const isComplete = await Promise.race([finish(server, sockets, app, pool), late])
   clearTimeout(timer)
   return { isComplete, dropped: app.stats.inFlight }
 }
 
-/** @param {Server} server @param {Pick<Map<net.Socket, unknown>, 'keys'>} sockets @param {Pool} pool */
-async function finish(server, sockets, pool) {
+/** @param {Server} server @param {Pick<Map<net.Socket, unknown>, 'keys'>} sockets @param {App} app @param {Pool} pool */
+async function finish(server, sockets, app, pool) {
   // http.Server's close() would drop idle connections at once, and with them requests on their way. net.Server's close() only
   // stops accepting. A busy client's next answer carries `Connection: close`; idle connections are closed after GRACE_MS.
   const closed = new Promise((resolve) => net.Server.prototype.close.call(server, resolve))
@@ -41,6 +45,8 @@ async function finish(server, sockets, pool) {
   const idle = setInterval(() => setImmediate(closeIdle), GRACE_MS)
   await closed
   clearInterval(idle)
+  // A client that has reset its connection may still have a row under way.
+  while (app.stats.inFlight > 0) await pause(LOOK_MS)
   await pool.end()
   return true
 }

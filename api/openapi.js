@@ -89,7 +89,7 @@ const describe = {
   summary: 'This description.',
   responses: {
     200: { description: 'OpenAPI 3.1', content: json({ type: 'object' }) },
-    ...problems(400, 408, 417, 431, 500),
+    ...problems(400, 408, 417, 431, 500, 503),
   },
 }
 

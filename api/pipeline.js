@@ -70,8 +70,8 @@ export function createPipeline({ width, silence_ms, lifetime_ms, onSilence, conn
     if (line.isRetired) return
     lines.delete(line)
     line.isRetired = true
-    // From now on, the watchdog guards the shutdown: a silent server never closes its side.
-    line.watchdog.refresh()
+    // From now on, the watchdog guards the shutdown: a silent server never closes its side. While it owes an answer, its time runs.
+    if (line.inFlight === 0) line.watchdog.refresh()
     // pg's types omit end() on pool clients.
     void (/** @type {any} */ (line.client).end())
   }
@@ -97,6 +97,9 @@ export function createPipeline({ width, silence_ms, lifetime_ms, onSilence, conn
 
     /** Replaces every open connection. */
     retire: () => lines.forEach(retire),
+
+    /** Replaces one connection. @param {Client} client */
+    retireOne: (client) => [...lines].filter((line) => line.client === client).forEach(retire),
 
     /** Closes each connection when its statements have finished. */
     async end() {

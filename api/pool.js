@@ -90,9 +90,9 @@ export function createPool(config, { log, observe = () => {}, stream }) {
       const { code, message } = /** @type {Error & { code?: string }} */ (error)
       const { problem, endsSession } = outcomeOf(error)
       const earlier = code === UNPREPARED ? earlierRefusal(client, startedAt) : undefined
-      // Replacement is the only way to close a shared connection that is unusable but still open.
-      const isStuck = endsSession && !release && !earlier
-      if (code === READ_ONLY || message === SILENT || isStuck) replaceSessions()
+      if (code === READ_ONLY || message === SILENT) replaceSessions()
+      // A shared connection that is unusable but still open; the others may serve.
+      else if (endsSession && !release && !earlier) pipeline.retireOne(client)
       release?.(endsSession)
       if (problem === 'database_refused') refusals.set(client, { cause: error, at_ms: performance.now() })
       if (problem === 'database_refused' || earlier) throw refused(earlier ?? error)

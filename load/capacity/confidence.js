@@ -1,4 +1,4 @@
-import { roundRate } from './rates.js'
+import { roundOutwards } from './rates.js'
 
 /** @import { SearchTrial } from './search.js' */
 
@@ -39,10 +39,10 @@ export function intervalAround({ low_rps, high_rps }, trials, wanted) {
     if ((weights[from - 1] ?? -1) > (weights[to] ?? -1)) inside += weights[--from]
     else inside += weights[to++]
   }
-  const rateAt = (/** @type {number} */ cell) => roundRate(Math.exp(first + cell * STEP))
+  const rateAt = (/** @type {number} */ cell) => Math.exp(first + cell * STEP)
   return {
-    low_rps: from === wasFrom || low_rps === null ? low_rps : rateAt(from),
-    high_rps: to === wasTo || high_rps === null ? high_rps : rateAt(to),
+    low_rps: from === wasFrom || low_rps === null ? low_rps : roundOutwards(rateAt(from), 'down'),
+    high_rps: to === wasTo || high_rps === null ? high_rps : roundOutwards(rateAt(to), 'up'),
     confidence: Math.min(MOST, Math.max(1 - MOST, Math.round((inside / all) * 100) / 100)),
   }
 }

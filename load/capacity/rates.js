@@ -40,6 +40,12 @@ export function roundRate(rate_rps) {
   return Math.max(1, Math.round(Number(rate_rps.toPrecision(DIGITS))))
 }
 
+/** Rounds to three significant digits and a whole number, but never inwards: an end of an interval. @param {number} rate_rps @param {'down' | 'up'} direction */
+export function roundOutwards(rate_rps, direction) {
+  const unit = Math.max(1, 10 ** (Math.floor(Math.log10(rate_rps)) + 1 - DIGITS))
+  return Math.max(1, unit * (direction === 'down' ? Math.floor(rate_rps / unit) : Math.ceil(rate_rps / unit)))
+}
+
 /** ln(rate) at which the isotonic fit of the scores crosses 0 (as in aiperf's smooth_isotonic); null if it does not. @param {Level[]} levels rising */
 function crossingOf(levels) {
   const fit = isotonicFit(levels.map(({ score, votes }) => ({ value: score, weight: votes })))

@@ -1,6 +1,6 @@
 import { TIMEOUT, UNSENT } from '../generators/drivers/errors.js'
 import { count, tenthPercent } from '../report/format.js'
-import { latencyBounds } from '../report/slo.js'
+import { highestP99, latencyBounds } from '../report/slo.js'
 import { growingBacklog } from './backlog.js'
 import * as generator from './detectors/generator.js'
 import { boundedLatencies, failingEntries } from './latencies.js'
@@ -128,10 +128,19 @@ const LATENESS_TIMES = 3
  * Slight lateness does not explain a queue many times longer, and discarding such trials would leave only the successful ones.
  * @param {Trial} trial @param {Slo} slo
  */
-function couldExplain({ traffic, probes }, slo) {
-  return brokenBounds(traffic, slo).every(({ name, seen_ms, bound_ms }) => {
-    const late_ms = probes.generator.lateness_ms?.[name] ?? 0
-    return late_ms > bound_ms || seen_ms - LATENESS_TIMES * late_ms <= bound_ms
+function couldExplain({ load, traffic, probes }, slo) {
+  const broken = brokenBounds(traffic, slo)
+  const late_ms = probes.generator.lateness_ms?.p99 ?? 0
+  if (broken.length === 0 && traffic.success_ratio < slo.success_ratio) {
+    // A request that is a little late is not answered a timeout later.
+    return late_ms > highestP99(slo, load.timeout_s)
+  }
+  const growing = broken.length === 0 && growingBacklog({ load, traffic }, slo)
+  // Lateness moves a backlog by what came late, and no further.
+  if (growing) return (1000 * (growing.last - growing.first)) / Number(load.rate_rps) <= LATENESS_TIMES * late_ms
+  return broken.every(({ name, seen_ms, bound_ms }) => {
+    const own_ms = probes.generator.lateness_ms?.[name] ?? 0
+    return own_ms > bound_ms || seen_ms - LATENESS_TIMES * own_ms <= bound_ms
   })
 }
 

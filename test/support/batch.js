@@ -19,12 +19,15 @@ export const newUsers = (count) => Array.from({ length: count }, newUser)
 export async function inOneBatch(api, databaseUrl, users, spoil = '') {
   const client = new pg.Client({ connectionString: databaseUrl })
   await within('a connection to Postgres', client.connect())
-  await within('a lock on users', client.query('BEGIN; LOCK TABLE users'))
-  const first = post(api.url, users[0])
-  await untilMetric(api, 'redline_in_flight_requests', 1)
-  const others = users.slice(1).map((user) => post(api.url, user))
-  await untilMetric(api, 'redline_in_flight_requests', users.length)
-  await client.query(`${spoil}; COMMIT`)
-  await client.end()
-  return Promise.all([first, ...others])
+  try {
+    await within('a lock on users', client.query('BEGIN; LOCK TABLE users'))
+    const first = post(api.url, users[0])
+    await untilMetric(api, 'redline_in_flight_requests', 1)
+    const others = users.slice(1).map((user) => post(api.url, user))
+    await untilMetric(api, 'redline_in_flight_requests', users.length)
+    await client.query(`${spoil}; COMMIT`)
+    return await Promise.all([first, ...others])
+  } finally {
+    await client.end()
+  }
 }

@@ -11,6 +11,9 @@ import { KNOBS } from '../knobs/knobs.js'
 
 const LETTERS = 'abcdefgh'
 
+/** What may follow a number, by its unit. @type {Record<string, string>} */
+const SUFFIXES = { 'requests/s': '/s|rps|requests/s', times: 'x|times', '%': '%' }
+
 /** One of the options, by its letter or its name. @param {Record<string, string>} options @returns {Kind} */
 export function choice(options) {
   const values = Object.keys(options)
@@ -25,13 +28,16 @@ export function choice(options) {
 }
 
 /**
- * A number; `2,000`, `2000/s` and `2000 ms` are read as 2000. @param {string} unit such as "requests/s"
+ * A number, with its unit or without; `2,000` is read as 2000. @param {string} unit such as "requests/s"
  * @param {number} least @param {number} most @param {{ whole?: boolean }} [options] @returns {() => Kind}
  */
 export function number(unit, least, most, { whole = true } = {}) {
+  const digits = whole ? '\\d+' : '\\d+(?:\\.\\d+)?'
+  // A number in another unit would be another number.
+  const pattern = new RegExp(`^(\\d{1,3}(?:,\\d{3})+|${digits})\\s*(?:${SUFFIXES[unit.split(' ')[0]] ?? unit})?$`)
   return () => ({
     parse: (text) => {
-      const match = /^(\d{1,3}(?:,\d{3})+|\d+(?:\.\d+)?)\s*(?:\/s|rps|ms|s|%|x)?$/.exec(text)
+      const match = pattern.exec(text)
       const value = match ? Number(match[1].replaceAll(',', '')) : Number.NaN
       return value >= least && value <= most && (!whole || Number.isInteger(value)) ? value : undefined
     },

@@ -33,11 +33,24 @@ function readStudent(folder) {
   const machine = runs[0]?.machine
   return {
     name: path.basename(folder),
+    exercises: /** @type {Record<string, State>} */ ({}),
+    isUnreadable: /** @type {boolean | undefined} */ (undefined),
     machine: machine ? `${machine.cpu_model}, ${machine.cores} cores` : NONE,
     capacities: runs.flatMap(({ verb, capacity, problem, answer }) => {
       return verb === 'sweep' && capacity && !problem && answer !== 'none' ? [capacity] : []
     }),
-    exercises: own ? readProgress(own).exercises : {},
+    ...(own && exercisesIn(own)),
+  }
+}
+
+/** @param {string} folder of a workshop @returns {{ exercises: Record<string, State>, isUnreadable?: true }} */
+function exercisesIn(folder) {
+  try {
+    return { exercises: readProgress(folder).exercises }
+  } catch (error) {
+    // Nor must one broken file.
+    if (error instanceof UsageError) return { exercises: {}, isUnreadable: true }
+    throw error
   }
 }
 
@@ -55,8 +68,8 @@ function readRun(folder) {
 /** Capacities and results by student in one table, and guesses by exercise in another. @param {Student[]} students */
 export function classBlocks(students) {
   const begun = EXERCISES.filter(({ id }) => students.some(({ exercises }) => id in exercises))
-  const rows = students.map(({ name, machine, capacities, exercises }) => [
-    plain(name),
+  const rows = students.map(({ name, machine, capacities, exercises, isUnreadable }) => [
+    `${plain(name)}${isUnreadable ? ' (progress.json cannot be read)' : ''}`,
     plain(machine),
     capacities.map(ratesText).join('; ') || NONE,
     ...begun.map(({ id }) => markOf(exercises[id])),
@@ -70,17 +83,18 @@ export function classBlocks(students) {
     answer(`Students: ${students.length}. Rates of different machines are not compared; guesses and outcomes are.`),
     table(['student', 'machine', 'capacity (sweep)', ...begun.map(({ id }) => id)], rows),
     paragraph(
-      'For each exercise: + or - for the prediction, + or - for the expectation of the second run, and the number of tries.',
+      'For each exercise: + or - for the prediction (?: it was not judged), + or - for the expectation of the second run where the exercise asks for one, and the number of tries.',
     ),
     table(['exercise', 'guessed right', 'guesses'], guesses),
   ]
 }
 
-/** "+ - 2": the first guess was right, the second was not, solved in two tries. @param {State | undefined} state */
+/** "+ - 2": the first guess was right, the second was not, solved in two tries; "?": the first was not judged. @param {State | undefined} state */
 function markOf(state) {
   if (!state) return NONE
   const { predict, expect } = state.comparisons
-  const guesses = [predict, expect].flatMap((guess) => (guess ? [guess.right ? '+' : '-'] : []))
+  const marks = [predict, expect].map((guess) => (guess ? (guess.right ? '+' : '-') : '?'))
+  const guesses = expect ? marks : predict ? marks.slice(0, 1) : []
   const end = state.stage === 'done' ? String(state.round) : 'open'
   return [...guesses, isShown(state) ? 'shown' : end].join(' ')
 }

@@ -9,7 +9,7 @@ import { DRIVERS } from '../../load/generators/drivers/index.js'
 import { paragraph } from '../../load/report/blocks.js'
 import { TERMINAL_COLUMNS, terminalOf } from '../../load/report/terminal.js'
 import { planCores } from '../../load/system/machine.js'
-import { newState, writeProgress } from './progress.js'
+import { forgetRun, keepState, newState } from './progress.js'
 
 /**
  * @import { Block } from '../../load/report/blocks.js'
@@ -26,7 +26,8 @@ import { newState, writeProgress } from './progress.js'
  * @param {{ out: string, seed: number, solution?: boolean, json?: boolean }} flags @param {Io} io
  */
 export function openDesk(exercise, progress, { out, seed, solution, json }, io) {
-  progress.exercises[exercise.id] ??= newState(factsOfMachine())
+  const state = progress.exercises[exercise.id] ?? newState(factsOfMachine())
+  if (!progress.exercises[exercise.id]) forgetRun(out, exercise.name)
   const output = json ? process.stderr : process.stdout
   const columns = Math.min(output.columns || TERMINAL_COLUMNS, TERMINAL_COLUMNS)
   const say = (/** @type {string | Block[]} */ what) => {
@@ -35,8 +36,8 @@ export function openDesk(exercise, progress, { out, seed, solution, json }, io) 
   }
   return {
     exercise,
-    state: progress.exercises[exercise.id],
-    save: () => writeProgress(out, progress),
+    state,
+    save: () => keepState(out, exercise.id, state),
     folder: path.join(out, exercise.name),
     seed,
     io,

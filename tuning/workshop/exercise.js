@@ -24,7 +24,7 @@ import { figure, milliseconds } from '../../load/report/format.js'
  * @property {(found: Found) => { solved: boolean, because: string }} outcome decided by what was measured
  * @typedef {{ kind: KindOf, solution: (found: Found) => string, wrong?: string }} Answering solution: a right answer, as
  *   typed; wrong: an answer that is understood but does not solve the exercise, with which play.js checks it
- * @typedef {Answering & { compare: (found: Found) => Comparison }} Guess compare: with what was measured
+ * @typedef {Answering & { compare: (found: Found) => Comparison | null }} Guess compare: with what was measured; null if that decides nothing
  * @typedef {{ right: boolean, text: string }} Comparison
  * @typedef {ReturnType<typeof exerciseOf>} Exercise
  * @typedef {Exercise['turn']} Question

@@ -44,18 +44,32 @@ export function writeProgress(folder, progress) {
 }
 
 /**
+ * Keeps the state of one exercise: another terminal may meanwhile have kept that of another one.
+ * @param {string} folder @param {string} id @param {State} state
+ */
+export function keepState(folder, id, state) {
+  const { format, exercises } = readProgress(folder)
+  writeProgress(folder, { format, exercises: { ...exercises, [id]: state } })
+}
+
+/**
  * Forgets exercises and their measurements, and returns the ids of those that were begun. Touches nothing else in the folder.
  * @param {string} folder @param {Pick<Exercise, 'id' | 'name'>[]} exercises
  */
 export function forget(folder, exercises) {
   const progress = readProgress(folder)
   const begun = exercises.filter(({ id }) => id in progress.exercises)
-  for (const { id, name } of begun) {
+  for (const { id, name } of exercises) {
     delete progress.exercises[id]
-    fs.rmSync(path.join(folder, name), { recursive: true, force: true })
+    forgetRun(folder, name)
   }
   if (begun.length > 0) writeProgress(folder, progress)
   return begun.map(({ id }) => id)
+}
+
+/** Removes the run of an exercise: trials of an earlier attempt must not answer a new one. @param {string} folder @param {string} name */
+export function forgetRun(folder, name) {
+  fs.rmSync(path.join(folder, name), { recursive: true, force: true })
 }
 
 /** The initial state of an exercise. @param {Facts} facts of the machine */

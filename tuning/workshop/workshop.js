@@ -5,6 +5,7 @@ import { numberFlag, seedFlag } from '../../load/command/flags.js'
 import { paragraph, table } from '../../load/report/blocks.js'
 import { terminalOf } from '../../load/report/terminal.js'
 import { DATABASE_FLAG } from '../../load/system/ssh/plan.js'
+import { quoted } from '../../load/system/ssh/remote.js'
 import { openDesk } from './desk.js'
 import { EXERCISES } from './exercises/index.js'
 import { exerciseExperiment } from './experiment.js'
@@ -107,5 +108,10 @@ async function playOne(flags, io) {
 
 /** @param {number} number @param {string} folder */
 function commandOf(number, folder) {
-  return `npm run workshop -- --exercise ${number}${folder === DEFAULTS.out ? '' : ` --out ${folder}`}`
+  return `npm run workshop -- --exercise ${number}${folder === DEFAULTS.out ? '' : ` --out ${shellWord(folder)}`}`
+}
+
+/** A word as a shell reads it. @param {string} text */
+function shellWord(text) {
+  return /^[\w./-]+$/.test(text) ? text : quoted(text)
 }

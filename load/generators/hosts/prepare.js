@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import os from 'node:os'
 import getPort from 'get-port'
 import { UsageError } from '../../command/errors.js'
+import { nameOf } from '../../system/ssh/failures.js'
 import { refusalOf, startRemote } from '../../system/ssh/remote.js'
 import { DRIVERS } from '../drivers/index.js'
 import { binary } from '../drivers/vegeta/program.js'
@@ -14,7 +15,7 @@ import { binary } from '../drivers/vegeta/program.js'
  */
 
 /** Hostnames by which a load host would reach itself. */
-const LOOPBACK = /^(localhost|127\..*|\[::1\])$/
+const LOOPBACK = /^(localhost|127\..*|\[?::1\]?)$/
 
 /**
  * Prepares the origin of a run's load.
@@ -30,7 +31,7 @@ export async function openOrigin(plan, { signal, progress }) {
       throw new UsageError(`--local-addresses: expected addresses of this machine, got ${host} (${error.code})`)
     })
   }
-  const others = hosts?.filter((host) => !LOOPBACK.test(host.replace(/^.*@/, ''))) ?? []
+  const others = hosts?.filter((host) => !LOOPBACK.test(nameOf(host))) ?? []
   const names = [url, ...Object.values(sides).map((side) => side.url)].map((one) => (one ? new URL(one).hostname : ''))
   const own = names.find((name) => LOOPBACK.test(name))
   if (own && others.length > 0)

@@ -38,8 +38,14 @@ const CAUSES = [
 
 /** The host for ssh-keygen and ssh-keyscan. Only a URL may have a port, since IPv6 addresses contain colons. @param {string} host */
 function addressOf(host) {
-  const url = /^ssh:\/\/(?:.*@)?\[?(.*?)\]?(?::(\d+))?\/?$/.exec(host)
-  const name = url?.[1] ?? host.replace(/^.*@/, '')
-  const port = url?.[2]
+  const name = nameOf(host)
+  const port = URL_OF_SSH.exec(host)?.[2]
   return { KNOWN: port ? `'[${name}]:${port}'` : name, SCAN: `ssh-keyscan ${port ? `-p ${port} ` : ''}${name}` }
+}
+
+const URL_OF_SSH = /^ssh:\/\/(?:.*@)?\[?(.*?)\]?(?::(\d+))?\/?$/
+
+/** The name or address of a host as ssh takes it: NAME, USER@NAME or ssh://USER@NAME:PORT. @param {string} host */
+export function nameOf(host) {
+  return URL_OF_SSH.exec(host)?.[1] ?? host.replace(/^.*@/, '')
 }

@@ -197,5 +197,8 @@ async function statOf(box, command) {
 /** The ssh of a lab that holds the connection. @param {number | undefined} lab */
 function masterOf(lab) {
   const { stdout } = spawnSync('pgrep', ['-P', String(lab), '-f', 'ControlPersist=no'], { encoding: 'utf8' })
-  return Number(stdout.trim().split('\n')[0])
+  const pid = Number(stdout.trim().split('\n')[0])
+  // A signal to 0 would end the tests themselves.
+  if (!(pid > 1)) throw new Error(`expected an ssh of the lab ${lab}, found none`)
+  return pid
 }

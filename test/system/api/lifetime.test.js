@@ -1,5 +1,5 @@
 import t from 'tap'
-import { metric, newUser, post, untilReadyz } from '../../support/api.js'
+import { metric, newUser, post, untilMetric, untilReadyz } from '../../support/api.js'
 import { startHere } from '../../support/api-here.js'
 import { blockTable, rows } from '../../support/database.js'
 import { newDatabase } from '../../support/postgres.js'
@@ -74,7 +74,7 @@ for (const { mode, api } of apis) {
   t.test(`${mode}: an idle connection is closed at the end of its lifetime`, async (t) => {
     t.equal((await post(api.url, newUser())).status, 201)
     await until('no connection', async () => (await sessions(mode)).length === 0)
-    t.equal(await metric(api, 'redline_pool_total'), 0)
+    await untilMetric(api, 'redline_pool_total', 0)
     t.equal((await post(api.url, newUser())).status, 201)
   })
 

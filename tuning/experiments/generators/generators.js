@@ -43,7 +43,7 @@ export const generators = {
     quick: { value: '', about: 'one block of short measurements: under a minute' },
     seed: seedFlag(`seed of the users (default ${DEFAULTS.seed})`),
   },
-  examples: '  npm run bench:generators          about four minutes\n  npm run bench:generators -- --blocks 5',
+  examples: '  npm run bench:generators          up to two minutes\n  npm run bench:generators -- --blocks 5',
   plan(given) {
     const usual = given.quick ? { ...DEFAULTS, ...QUICK } : DEFAULTS
     const { rate: rate_rps, duration: duration_ms, blocks, seed } = { ...usual, ...given }

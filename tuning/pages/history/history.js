@@ -103,10 +103,22 @@ function verbOf(results) {
 }
 
 /** The subject of a sweep. @param {Run} run @param {Record<string, unknown>} [settings] read back @returns {Record<string, unknown>} */
-function subjectOf({ plan: { url, ssh, slo, mix } }, settings = {}) {
+function subjectOf({ plan }, settings = {}) {
+  const {
+    url,
+    ssh,
+    slo,
+    mix,
+    driver,
+    rates_rps = null,
+    arrivals = 'even',
+    sustained_s = null,
+    fresh_connections = false,
+  } = plan
   const { name, method, body_base64, entries } = mix
   const set = Object.entries(settings).filter(([setting]) => !/PORT$|^NODE$|^NOFILE$/.test(setting))
-  return { url, host: ssh?.host, slo, name, method, body_base64, entries, ...Object.fromEntries(set) }
+  const load = { driver, rates_rps, arrivals, sustained_s, fresh_connections }
+  return { url, host: ssh?.host, slo, name, method, body_base64, entries, ...load, ...Object.fromEntries(set) }
 }
 
 /**

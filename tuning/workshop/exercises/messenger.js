@@ -48,7 +48,11 @@ export const messenger = {
     wrong: 'pool-size',
     compare: (found) => {
       const pool = Math.log(times(found, `pool x ${FACTOR}`, 'peak')) / Math.log(FACTOR)
-      const [{ resource, elasticity }] = elasticitiesOf([found.trials.doses])
+      const elasticities = elasticitiesOf([found.trials.doses])
+      const [{ resource, elasticity }] = elasticities
+      // Without a dose that Postgres took, or that moved anything, the rest of the evidence has to tell.
+      const isTold = elasticities.some(({ resource }) => resource === 'postgres-cpu') && elasticities.some(isMoving)
+      if (!isTold && pool < 0.5) return null
       const happened = pool > elasticity ? 'pool-size' : resource
       const text = `It was: ${happened}. The larger pool took ${times(found, `pool x ${FACTOR}`, 'peak').toFixed(2)} x as many.`
       return { right: found.answers.predict === happened, text }
@@ -86,4 +90,9 @@ export const messenger = {
 /** Elasticity of the throughput with respect to Postgres's speed. @param {Found} found */
 function elasticityOf({ trials }) {
   return elasticitiesOf([trials.doses]).find(({ resource }) => resource === 'postgres-cpu')?.elasticity ?? 1
+}
+
+/** @param {ReturnType<typeof elasticitiesOf>[number]} suspect */
+function isMoving({ low }) {
+  return low !== null && low > 0
 }

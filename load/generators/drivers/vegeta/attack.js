@@ -135,7 +135,10 @@ async function remoteAttack(host, { command, config, lines, output, signal }) {
       if ((await remote.gone) !== 0) await remote.lost
       // ssh does not report a failed write, nor does vegeta report that one of several files is truncated.
       const { size } = await fs.stat(output)
-      if (failed === '0' && size === Number(bytes)) return output
+      const printed = size - Number(bytes)
+      // Some logins print something first.
+      if (failed === '0' && printed > 0) await fs.writeFile(output, (await fs.readFile(output)).subarray(printed))
+      if (failed === '0' && printed >= 0) return output
       const place = path.dirname(output)
       throw new RemoteError(`${host}: expected ${bytes} bytes of results, got ${size}: is there room in ${place}?`)
     },

@@ -393,7 +393,12 @@ t.test('excuses count from exactly their bound', async (t) => {
       trial({ ...broken, errors: { 'server:reset': 10 } }, 1000),
     ],
     ['fail', 'while it was less late', trial({ ...broken, errors: { 'server:reset': 10 } }, 999)],
-    ['invalid', 'timeouts beside a little lateness', trial({ ...broken, errors: { 'client:timeout': 10 } }, 500)],
+    ['fail', 'timeouts beside a little lateness', trial({ ...broken, errors: { 'client:timeout': 10 } }, 11)],
+    [
+      'invalid',
+      'timeouts beside more lateness than the SLO allows',
+      trial({ ...broken, errors: { 'client:timeout': 10 } }, 500),
+    ],
     [
       'fail',
       'a few refusals, which the SLO does not accept',
@@ -499,4 +504,19 @@ t.test('judge', async (t) => {
     const outcome = judge(record, SLO)
     t.equal(outcome.verdict, verdict, `${verdict}: ${about} (${outcome.because})`)
   }
+})
+
+t.test('a late generator excuses a backlog only as far as the lateness goes', async (t) => {
+  // 10,000/s offered to a service of 9,800/s: after 2 s, the last request waits for 41 ms.
+  const backlog = Array.from({ length: 20 }, (_, i) => 20 * (i + 1))
+  const growing = (/** @type {number} */ lateness_ms) => {
+    const record = trial(
+      { planned: 20_000, sent: 20_000, ok: 20_000, completed: 20_000, latency_ms: { p99: 45 }, backlog },
+      lateness_ms,
+    )
+    const traffic = { ...record.traffic, rows_stored: 20_000, status: { 201: 20_000 } }
+    return { ...record, load: { ...record.load, rate_rps: 10_000, duration_s: 2, timeout_s: 10 }, traffic }
+  }
+  t.match(judge(growing(10), SLO), { verdict: 'fail', because: /^the backlog grew, by 2\.0 % of the rate/ })
+  t.match(judge(growing(20), SLO), { verdict: 'invalid', blame: 'generator' })
 })

@@ -12,7 +12,7 @@ import { classBlocks, readClass } from '../../../../tuning/workshop/class.js'
 import { createKeyboard } from '../../../../tuning/workshop/desk.js'
 import { EXERCISES } from '../../../../tuning/workshop/exercises/index.js'
 import { exerciseExperiment, trialsByName } from '../../../../tuning/workshop/experiment.js'
-import { forget, newState, readProgress, writeProgress } from '../../../../tuning/workshop/progress.js'
+import { forget, keepState, newState, readProgress, writeProgress } from '../../../../tuning/workshop/progress.js'
 import { temporaryFolder } from '../../../support/lab.js'
 import { createShell } from '../../../support/shell.js'
 import { LINUX, MADE, ONE_CORE } from './made.js'
@@ -20,6 +20,8 @@ import { LINUX, MADE, ONE_CORE } from './made.js'
 t.test('answers as people type them', async (t) => {
   const letters = choice({ one: '1', two: '2' })
   const rate = number('requests/s', 1, 5000)()
+  const [wait, share] = [number('ms', 1, 600_000)(), number('% of the peak', 0, 200)()]
+  const factor = number('times', 0.1, 100, { whole: false })()
   const knob = setting('POOL_MAX')()
   const hash = EXERCISES.find(({ id }) => id === 'hash')
   for (const [kind, said, value] of /** @type {[any, string, any][]} */ ([
@@ -34,6 +36,12 @@ t.test('answers as people type them', async (t) => {
     [rate, '2000', 2000],
     [rate, '2,000/s', 2000],
     [rate, '2000.5', undefined],
+    [rate, '2.000', undefined],
+    [rate, '2000 ms', undefined],
+    [wait, '100 ms', 100],
+    [wait, '1 s', undefined],
+    [factor, '1.5x', 1.5],
+    [share, '50 %', 50],
     [rate, '0', undefined],
     [rate, '9999', undefined],
     [rate, 'many', undefined],
@@ -119,14 +127,29 @@ t.test('what is forgotten is ours alone, and no other folder is taken', async (t
   writeProgress(folder, { format: 'redline-workshop-1', exercises: { knee: state, files: state } })
   fs.mkdirSync(path.join(folder, '01-knee'))
   fs.writeFileSync(path.join(folder, 'notes.txt'), 'mine')
+  fs.mkdirSync(path.join(folder, '02-loops'))
   t.strictSame(forget(folder, EXERCISES.slice(0, 2)), ['knee'])
-  t.strictSame(Object.keys(readProgress(folder).exercises), ['files'])
+  t.strictSame(
+    Object.keys(readProgress(folder).exercises),
+    ['files'],
+    'trials of an exercise that is not begun are gone, too',
+  )
   t.strictSame(fs.readdirSync(folder).sort(), ['notes.txt', 'progress.json'])
   fs.writeFileSync(path.join(folder, 'progress.json'), '{"format":"another"}')
   t.throws(() => readProgress(folder), /^.*--out: expected the folder of a workshop/)
   const run = temporaryFolder(t)
   fs.writeFileSync(path.join(run, 'run.json'), '{}')
   t.throws(() => readProgress(run), /expected a new or empty folder, got .* which holds run\.json/)
+})
+
+t.test('two terminals keep what the other one solves', async (t) => {
+  const folder = temporaryFolder(t)
+  writeProgress(folder, { format: 'redline-workshop-1', exercises: { knee: newState(LINUX), loops: newState(LINUX) } })
+  const [one, other] = [readProgress(folder), readProgress(folder)]
+  keepState(folder, 'loops', { ...one.exercises.loops, stage: 'done' })
+  keepState(folder, 'knee', { ...other.exercises.knee, stage: 'turn' })
+  const { knee, loops } = readProgress(folder).exercises
+  t.strictSame([knee.stage, loops.stage], ['turn', 'done'])
 })
 
 t.test('--list, --reset, and flags that are wrong', async (t) => {
@@ -179,9 +202,15 @@ t.test('a class in one table: capacities, guesses, tries; names from outside ope
   const cut = { verb: 'sweep', plan: {}, machine, capacity, answer: 'none', interrupted: true }
   fs.writeFileSync(path.join(interrupted, 'run.json'), JSON.stringify(cut))
   writeProgress(path.join(folder, 'eve | x'), { format: 'redline-workshop-1', exercises: { knee: newState(LINUX) } })
+  const unjudged = { ...state, comparisons: { expect: { right: true, text: '' } } }
+  writeProgress(path.join(folder, 'bea'), { format: 'redline-workshop-1', exercises: { knee: unjudged } })
+  fs.mkdirSync(path.join(folder, 'cut', 'workshop'), { recursive: true })
+  fs.writeFileSync(path.join(folder, 'cut', 'workshop', 'progress.json'), '{"format":"redl')
   fs.mkdirSync(path.join(folder, 'nothing'))
   const text = terminalOf(classBlocks(readClass(folder)), 200)
-  t.match(text, /^Students: 2\./m)
+  t.match(text, /^Students: 4\./m)
+  t.match(text, /\| bea +\| +– \| +– \| +\? \+ 2 \|/, 'a prediction that was not judged')
+  t.match(text, /\| cut \(progress\.json cannot be read\) +\| +– \| +– \| +– \|/)
   t.match(text, /\| ada +\| +Some CPU, 2 cores \| 5,000 to 5,500\/s \| \+ - 2 \|/)
   t.match(text, /\| eve {3}x +\| +– \| +– \| +open \|/)
   t.match(text, /\| Where does it bend\? \| +1 of 1 \| 4,000 to 4,000, median 4,000 \|/)
@@ -190,7 +219,7 @@ t.test('a class in one table: capacities, guesses, tries; names from outside ope
   const report = (/** @type {string[]} */ ...args) => {
     return said({ report: reportOn({}) }, ['report', '--class', folder, ...args])
   }
-  t.match(await report(), { status: 0, stdout: /Students: 2.*ada.*eve/s })
+  t.match(await report(), { status: 0, stdout: /Students: 4.*ada.*eve/s })
   t.match(await report('results'), { status: 2, stderr: /--class: cannot be combined with a folder, got results/ })
   const out = path.join(temporaryFolder(t), 'class')
   t.match(await report('--out', out), { status: 0 })

@@ -32,6 +32,9 @@ t.test('the sweeps of a folder in order of time, and where their level changed',
   fs.cpSync(`${folder}/sweep-5`, `${folder}/stricter`, { recursive: true })
   const plan = { ...other.plan, slo: { ...other.plan.slo, p99_ms: 20 } }
   fs.writeFileSync(`${folder}/stricter/run.json`, JSON.stringify({ ...other, plan }))
+  fs.cpSync(`${folder}/sweep-5`, `${folder}/sustained`, { recursive: true })
+  const lasting = { ...other.plan, sustained_s: 60 }
+  fs.writeFileSync(`${folder}/sustained/run.json`, JSON.stringify({ ...other, plan: lasting }))
   fs.cpSync(`${folder}/sweep-5`, `${folder}/larger`, { recursive: true })
   const trials = fs.readFileSync(`${folder}/larger/trials.ndjson`, 'utf8')
   fs.writeFileSync(`${folder}/larger/trials.ndjson`, trials.replaceAll('"POOL_MAX":20', '"POOL_MAX":40'))
@@ -45,7 +48,7 @@ t.test('the sweeps of a folder in order of time, and where their level changed',
   const said = stdout.replace(/\s+/g, ' ')
   t.match(said, /9 sweeps: the capacity changed at sweep-4 to 0\.6\d times the level before\./)
   t.match(said, 'Left out: 1 of other machines')
-  t.match(said, 'Left out: 2 of another service, or with other requests, SLO or settings')
+  t.match(said, 'Left out: 3 of another service, or with other requests, SLO or settings')
   t.ok(
     said.indexOf('| sweep-8 ') < said.indexOf('| sweep-5 ') &&
       said.indexOf('| sweep-5 ') < said.indexOf('| > sweep-4 '),
