@@ -169,7 +169,7 @@ t.test(
     const pid = await waiting(t)
     const dosing = await openDosing([{ name: 'process', pids: [pid] }], new AbortController().signal)
     t.teardown(dosing.close)
-    const running = dosing.run([slice('process', 0.9)], LEAD_S + 60)
+    const running = dosing.run([slice('process', 0.9)], LEAD_S + 4)
     await until('a stopped process', () => isStopped(pid))
     const [helper] = helpersOf(process.pid)
     const [, ...flags] = readFileSync(`/proc/${helper}/cmdline`, 'utf8').split('\0')
