@@ -37,7 +37,7 @@ export const SETTINGS = {
     'statements',
     4,
     [1, 1000],
-    'batched: statements that may be in flight while each has one row (low load); at higher load, the API chooses their number',
+    'batched: limit on statements in flight at low load (one row each); at higher load, the API chooses it',
   ),
   BATCH_MAX_ROWS: whole('rows', 500, [1, 10_000], 'batched: maximum number of rows in one statement'),
   IDEMPOTENCY_KEY_TTL_MS: ms(86_400_000, [1000, 2_592_000_000], 'Minimum time that an Idempotency-Key is remembered'),

@@ -37,6 +37,6 @@ function arithmetic({ run: { capacity }, records }) {
     count(times * Number(POOL_MAX)),
   ])
   const used = ['API', 'Postgres', 'generators'].map((who) => `cores busy with ${who}`)
-  const about = `Calculated, not measured: what one process sustained with INSERT_MODE=${INSERT_MODE}, ${count(rate_rps)}/s, times the number of processes. The capacity of a process is an interval; the rate used here is the highest one that passed a trial, among those no higher than the interval's lower end. The CPU columns are averages over one trial at that rate, so they can differ from the medians on other pages. Although a process uses less than a core here, give each a core of its own: at the rate at which the service fails, that core is busier than shown here.`
+  const about = `Calculated, not measured: what one process sustained with INSERT_MODE=${INSERT_MODE}, ${count(rate_rps)}/s, times the number of processes. The capacity of a process is an interval; of the rates up to the interval's lower end, the highest that passed a trial is used here. The CPU columns are averages over one trial at that rate, so they can differ from the medians on other pages. Although a process uses less than a core here, give each a core of its own: at the rate at which the service fails, that core is busier than shown here.`
   return [paragraph(about), table(['rows', 'API processes', ...used, 'connections to Postgres, at most'], rows)]
 }

@@ -200,7 +200,7 @@ const CONFIRMED = {
 }
 /** Texts if the proof tested the limit, too; the record does not say whether relaxing or slowing decided. @type {Record<string, string>} */
 const TESTED = {
-  true: 'Confirmed: the throughput moved when this limit was relaxed, or the resource behind it slowed.',
+  true: 'Confirmed: relaxing this limit, or slowing the resource behind it, moved the throughput.',
   false: 'Not confirmed: relaxing or slowing it did not move the throughput enough.',
   null: 'Not confirmed: the proof could not tell it from the other suspects.',
 }

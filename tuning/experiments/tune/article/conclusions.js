@@ -156,7 +156,7 @@ function refusedText(trialsOf) {
     return trialsOf(row, 'paced').reduce((sum, { traffic }) => sum + traffic.completed - traffic.ok, 0)
   })
   const isNone = refused.every((number) => number === 0)
-  return `failed responses (bounded generator), rows 3 and 4: ${refused.map(count).join(' and ')}${isNone ? ', so neither timeout expired' : ''}`
+  return `failed responses (bounded generator), in all trials of rows 3 and 4: ${refused.map(count).join(' and ')}${isNone ? ', so neither timeout expired' : ''}`
 }
 
 /** @param {TrialsOf} trialsOf */
@@ -175,7 +175,7 @@ function codeZero(trialsOf) {
     ...(own.dropped === 0
       ? []
       : [
-          `counting retries, too, it closed ${count(own.dropped)} connections because it was at its limit of open files; closing them takes little CPU`,
+          `counting every retry, the service closed ${count(own.dropped)} connections because of its limit of open files; closing them takes little CPU`,
         ]),
     `bounded generator: ${bounded.text}`,
   ]

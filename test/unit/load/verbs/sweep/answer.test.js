@@ -59,7 +59,7 @@ t.test('whether the limit is confirmed, by relaxing or by the proof', async (t) 
     [{ confirmed: true }, /^Confirmed: relaxing this limit raised the throughput\.$/, 'it moved'],
     [
       { confirmed: true, elasticities: [service] },
-      /^Confirmed: the throughput moved when .* relaxed, or .* slowed\.$/,
+      /^Confirmed: relaxing this limit, or slowing .*, moved the throughput\.$/,
       'proven',
     ],
     [{ confirmed: false, elasticities: [service] }, /^Not confirmed: relaxing or slowing it did not/, 'refuted'],

@@ -193,7 +193,7 @@ t.test('its conclusions, tested on trials that are made up', async (t) => {
     ...['reproduced', 'reproduced', 'refuted', 'refuted', 'refuted', 'refuted', 'reproduced', 'refuted'],
   ])
   const [codeZero] = found.conclusions.slice(-1)
-  t.match(codeZero.evidence.join('\n'), /^counting retries, too, it closed \d+ connections/m)
+  t.match(codeZero.evidence.join('\n'), /^counting every retry, the service closed \d+ connections/m)
   t.match(found.conclusions[4].evidence[0], /^context switches per request, .* 0\.50x/)
   t.equal(
     found.idle,
