@@ -49,15 +49,12 @@ export function createBatcher({ insertOne, insertMany, roundTrip }, { batchSlots
   let waiting = []
   let statementsOnTheirWay = 0
   let rowsOnTheirWay = 0
-  let overdue = 0
   let isFlushing = false
   let statement_ms = 0
   let most = 1
 
-  // An overdue statement leaves room for another one.
-  const slots = () => (overdue > 0 ? Math.max(2, batchSlots) : batchSlots)
   const slotIsFree = () =>
-    statementsOnTheirWay < most || (statementsOnTheirWay < slots() && rowsOnTheirWay === statementsOnTheirWay)
+    statementsOnTheirWay < most || (statementsOnTheirWay < batchSlots && rowsOnTheirWay === statementsOnTheirWay)
 
   /** Flushes once all arrived input has been read: Node runs immediates before it waits for more. */
   function flushSoon() {
@@ -81,17 +78,13 @@ export function createBatcher({ insertOne, insertMany, roundTrip }, { batchSlots
     rowsOnTheirWay += rows
     const sentAt_ms = performance.now()
     // A statement without an answer must not delay the next ones for long: after this time, it no longer counts as shared.
-    let isOverdue = false
     const patience = setTimeout(() => {
       rowsOnTheirWay -= rows - 1
       rows = 1
-      isOverdue = true
-      overdue++
       flushSoon()
     }, PATIENCE_MS)
     await (batch.length === 1 ? storeAlone(batch[0]) : storeTogether(batch))
     clearTimeout(patience)
-    if (isOverdue) overdue--
     statementsOnTheirWay--
     rowsOnTheirWay -= rows
     statement_ms += (statement_ms === 0 ? 1 : NEWEST_WEIGHT) * (performance.now() - sentAt_ms - statement_ms)
@@ -102,15 +95,6 @@ export function createBatcher({ insertOne, insertMany, roundTrip }, { batchSlots
 
   const storeAlone = (/** @type {Waiting} */ { user, resolve, reject }) => insertOne(user).then(resolve, reject)
 
-  /** Stores rows one by one, on as many connections as shared statements may use: all at once would wait for each other until they give up. @param {Waiting[]} batch */
-  async function storeEach(batch) {
-    const rows = batch.values()
-    const worker = async () => {
-      for (const row of rows) await storeAlone(row)
-    }
-    await Promise.all(Array.from({ length: Math.min(sharedMax, batch.length) }, worker))
-  }
-
   /** @param {Waiting[]} batch */
   async function storeTogether(batch) {
     try {
@@ -118,7 +102,7 @@ export function createBatcher({ insertOne, insertMany, roundTrip }, { batchSlots
       batch.forEach(({ resolve }, i) => void resolve(ids[i]))
     } catch (error) {
       // One bad row must not fail its neighbours. After any other error, a second attempt would fail too, or store a row twice.
-      if (error instanceof ApiError && ABOUT_A_ROW.has(error.code)) await storeEach(batch)
+      if (error instanceof ApiError && ABOUT_A_ROW.has(error.code)) await Promise.all(batch.map(storeAlone))
       else for (const { reject } of batch) reject(error)
     }
   }

@@ -1,5 +1,4 @@
 import net from 'node:net'
-import { setTimeout as pause } from 'node:timers/promises'
 
 /**
  * @import { App } from './app.js'
@@ -46,7 +45,7 @@ async function finish(server, sockets, app, pool) {
   await closed
   clearInterval(idle)
   // A client that has reset its connection may still have a row under way.
-  while (app.stats.inFlight > 0) await pause(LOOK_MS)
+  while (app.stats.inFlight > 0) await new Promise((resolve) => setTimeout(resolve, LOOK_MS))
   await pool.end()
   return true
 }

@@ -2,6 +2,8 @@
 
 /** Significant digits of a rate; rounding lets repeats use the same rate. */
 const DIGITS = 3
+/** Rounding error of a rate that was computed from its logarithm, in units of the last digit. */
+const SLIP = 1e-9
 /** Distance between a new rate and the estimate, in widths of the bracket wanted. */
 const ASIDE = 0.45
 /** Minimum bracket, as a share of the width wanted; a narrower one would only risk excluding the capacity. */
@@ -43,7 +45,10 @@ export function roundRate(rate_rps) {
 /** Rounds to three significant digits and a whole number, but never inwards: an end of an interval. @param {number} rate_rps @param {'down' | 'up'} direction */
 export function roundOutwards(rate_rps, direction) {
   const unit = Math.max(1, 10 ** (Math.floor(Math.log10(rate_rps)) + 1 - DIGITS))
-  return Math.max(1, unit * (direction === 'down' ? Math.floor(rate_rps / unit) : Math.ceil(rate_rps / unit)))
+  return Math.max(
+    1,
+    unit * (direction === 'down' ? Math.floor(rate_rps / unit + SLIP) : Math.ceil(rate_rps / unit - SLIP)),
+  )
 }
 
 /** ln(rate) at which the isotonic fit of the scores crosses 0 (as in aiperf's smooth_isotonic); null if it does not. @param {Level[]} levels rising */

@@ -137,6 +137,7 @@ async function ask(name, desk) {
 /** @param {'predict' | 'expect'} name @param {Found} found @param {Desk} desk */
 function judge(name, found, { exercise, state, say }) {
   const comparison = exercise[name]?.compare(found)
+  if (comparison === null) say('Your guess is not judged: what was measured does not decide it.')
   if (!comparison) return
   state.comparisons[name] = comparison
   say(`Your guess: ${comparison.right ? 'right' : 'not so'}. ${comparison.text}`)

@@ -6,8 +6,8 @@ import { installClock } from '../../support/simulation/clock.js'
 
 const user = { email: 'ada@example.com', password: 'secret' }
 
-/** Statements that are answered when the test says so, in the order in which they left. @param {number} batchSlots @param {{ sharedMax?: number }} [limits] */
-function heldBatcher(batchSlots, { sharedMax = 20 } = {}) {
+/** Statements that are answered when the test says so, in the order in which they left. @param {number} batchSlots */
+function heldBatcher(batchSlots) {
   const roundTrip = { sample() {}, shortest_ms: () => Number.POSITIVE_INFINITY }
   /** @type {{ rows: number, answer: (result: any) => void, fail: (error: Error) => void }[]} */
   const statements = []
@@ -19,7 +19,7 @@ function heldBatcher(batchSlots, { sharedMax = 20 } = {}) {
       insertMany: async (users) => (await held(users.length)) ?? users.map(() => String(++lastId)),
       roundTrip,
     },
-    { batchSlots, batchMaxRows: 10, sharedMax },
+    { batchSlots, batchMaxRows: 10, sharedMax: 20 },
   )
   return {
     statements,
@@ -81,47 +81,6 @@ t.test('a statement that gets no answer holds up nobody for more than a second',
   await turn()
   statements[2].answer(undefined)
   t.strictSame(await Promise.all(after), ['6', '7'], 'and the counts are right again')
-})
-
-t.test('with one slot, too, a statement that gets no answer leaves room for another one', async (t) => {
-  mock.timers.enable({ apis: ['setTimeout'] })
-  t.teardown(() => mock.timers.reset())
-  const { statements, insertMany } = heldBatcher(1)
-  const lost = insertMany(3)
-  await turn()
-  const next = insertMany(2)
-  mock.timers.tick(999)
-  await turn()
-  t.equal(statements.length, 1)
-  mock.timers.tick(1)
-  await turn()
-  t.equal(statements.length, 2, 'after a second')
-  statements[1].answer(undefined)
-  t.strictSame(await Promise.all(next), ['1', '2'])
-  statements[0].answer(undefined)
-  t.strictSame(await Promise.all(lost), ['3', '4', '5'])
-  const after = [...insertMany(1)]
-  await turn()
-  after.push(...insertMany(1))
-  await turn()
-  t.equal(statements.length, 3, 'and then there is one slot again')
-  statements[2].answer(undefined)
-  await turn()
-  statements[3].answer(undefined)
-  t.strictSame(await Promise.all(after), ['6', '7'])
-})
-
-t.test('refused rows are tried on no more connections than shared statements may use', async (t) => {
-  const { statements, insertMany } = heldBatcher(1, { sharedMax: 2 })
-  const rows = insertMany(5)
-  await turn()
-  statements[0].fail(new ApiError('row_refused'))
-  for (let answered = 1; answered <= 5; answered++) {
-    await turn()
-    t.ok(statements.length <= 1 + answered + 1, `${statements.length - answered} at once`)
-    statements[answered].answer(undefined)
-  }
-  t.strictSame(await Promise.all(rows), ['1', '2', '3', '4', '5'])
 })
 
 t.test('when a row is refused, each is tried alone; after any other error none is tried again', async (t) => {

@@ -47,7 +47,7 @@ export const history = {
     const changes = changePoints(past.map(({ middle_rps }) => Math.log(middle_rps)))
     const problem = past.length > 0 ? null : `expected sweeps with an interval in ${folder}, got none`
     const left = [
-      [all.length - alike.length, 'of another service, or with other requests, SLO or settings than the newest'],
+      [all.length - alike.length, 'of another service, or with other requests, load, SLO or settings than the newest'],
       [alike.length - past.length, `of other machines (--across-machines; ${machines.size} in all)`],
     ]
     const notes = left.flatMap(([number, whose]) =>

@@ -49,11 +49,11 @@ export const messenger = {
     compare: (found) => {
       const pool = Math.log(times(found, `pool x ${FACTOR}`, 'peak')) / Math.log(FACTOR)
       const elasticities = elasticitiesOf([found.trials.doses])
-      const [{ resource, elasticity }] = elasticities
+      const [first] = elasticities
       // Without a dose that Postgres took, or that moved anything, the rest of the evidence has to tell.
       const isTold = elasticities.some(({ resource }) => resource === 'postgres-cpu') && elasticities.some(isMoving)
       if (!isTold && pool < 0.5) return null
-      const happened = pool > elasticity ? 'pool-size' : resource
+      const happened = !first || pool > first.elasticity ? 'pool-size' : first.resource
       const text = `It was: ${happened}. The larger pool took ${times(found, `pool x ${FACTOR}`, 'peak').toFixed(2)} x as many.`
       return { right: found.answers.predict === happened, text }
     },

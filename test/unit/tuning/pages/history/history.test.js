@@ -48,7 +48,7 @@ t.test('the sweeps of a folder in order of time, and where their level changed',
   const said = stdout.replace(/\s+/g, ' ')
   t.match(said, /9 sweeps: the capacity changed at sweep-4 to 0\.6\d times the level before\./)
   t.match(said, 'Left out: 1 of other machines')
-  t.match(said, 'Left out: 3 of another service, or with other requests, SLO or settings')
+  t.match(said, 'Left out: 3 of another service, or with other requests, load, SLO or settings')
   t.ok(
     said.indexOf('| sweep-8 ') < said.indexOf('| sweep-5 ') &&
       said.indexOf('| sweep-5 ') < said.indexOf('| > sweep-4 '),
