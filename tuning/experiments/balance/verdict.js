@@ -76,7 +76,7 @@ function simulatedSentence({ few, worlds }) {
     const numbers = all.map(({ workers }) => workers).join(' and with ')
     return `With ${numbers} ${numbers === '1' ? 'request' : 'requests'} in flight, adaptive is lower in all four percentiles over ${where}.`
   })
-  const chance = `Could the published gain be chance? The published figures of round robin come from ${few.samples} samples, so we drew ${few.samples} samples at random from its published latencies, ${count(few.draws)} times. In ${tenthPercent(few.all_lower_ratio)} of these draws, chance alone made all four percentiles of round robin higher than published; in ${tenthPercent(few.as_published_ratio)}, higher by at least adaptive's published gain.`
+  const chance = `Could chance have raised round robin's published figures by adaptive's gain? They come from ${few.samples} samples, so we drew ${few.samples} at random from its published latencies, ${count(few.draws)} times. In ${tenthPercent(few.all_lower_ratio)} of these draws, all four percentiles came out higher than published; in ${tenthPercent(few.as_published_ratio)}, by at least adaptive's published gain.`
   return `The published case, simulated over three kinds of endpoints. "equal, no memory": each answer is fast or slow at random, whatever the one before it. "equal, with spells": each endpoint has fast and slow spells. "uneven": they differ, like ours. ${sentences.join(' ')} ${chance}`
 }
 
