@@ -26,7 +26,7 @@ const LINE = Symbol('line')
  *   newest: the latest request, until it is answered; isEnding: its answer, the last one, is on its way or waits for earlier ones
  */
 export function lineOf(socket) {
-  socket[LINE] ??= { received: 0, answered: 0, newest: undefined, onAllAnswered: undefined }
+  socket[LINE] ??= { received: 0, answered: 0, newest: undefined, isEnding: false, onAllAnswered: undefined }
   return socket[LINE]
 }
 

@@ -278,5 +278,7 @@ function step(plan, records, at, cell, about, load) {
   const trials = Math.max(1, USUAL_TRIALS * (plan.slos?.length ?? 1) - of(records, 'search').length)
   const search_s = trials * (plan.warmup_s + plan.duration_s + BETWEEN_TRIALS_S) + CONFIRM_TIMES * plan.duration_s
   const left_s = ACCUSATIONS.includes(at.phase) ? load.warmup_s + load.duration_s : search_s
-  return { at, cell, left_s, about, cold_warmup_s: COLD_WARMUP_S, load }
+  // A service that was already running is as warm after an interruption as before it.
+  const isStarted = !plan.url || plan.start
+  return { at, cell, left_s, about, ...(isStarted && { cold_warmup_s: COLD_WARMUP_S }), load }
 }

@@ -101,7 +101,7 @@ export function nextOfProof(plan, records, { seen, load, changed = [] }) {
     cell,
     left_s: Math.max(1, MIN_BLOCKS - round) * (warmup_s + duration_s),
     about: 'which suspect moves the throughput? Each is slowed in turn',
-    cold_warmup_s: COLD_WARMUP_S,
+    ...(seen.target.kind !== 'url' && { cold_warmup_s: COLD_WARMUP_S }),
     load: { ...(change && !(ADDED_RTT in change) ? doubled(load) : load), slices, warmup_s, duration_s },
   }
 }

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { answerOf, nextStep } from '../../../../load/capacity/capacity.js'
+import { COLD_WARMUP_S } from '../../../../load/capacity/ladder.js'
 import { recordsOf } from '../../../support/simulated/records.js'
 import { createService } from '../../../support/simulated/service.js'
 
@@ -258,3 +259,13 @@ t.test('a core that changes its speed leaves no answer if that takes away one si
   const mostFail = [...fast, ...of(fast, 'search').filter(isFail), ...of(fast, 'search').filter(isFail)]
   t.match(answerOf(without, mostFail).problem, /too few are left to bound the capacity from below/)
 })
+
+t.test(
+  'a target that the run starts is warmed up again after an interruption, and one that was running is not',
+  async (t) => {
+    const coldOf = (/** @type {object} */ plan) => nextStep({ ...PLAN, ...plan }, [])?.cold_warmup_s
+    t.equal(coldOf({}), COLD_WARMUP_S)
+    t.equal(coldOf({ url: 'http://127.0.0.1:1/', start: 'node server.js' }), COLD_WARMUP_S)
+    t.equal(coldOf({ url: 'http://127.0.0.1:1/' }), undefined)
+  },
+)
