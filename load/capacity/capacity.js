@@ -218,7 +218,7 @@ function limitOf(plan, records) {
   const isAcquitted = acquitted.some(({ resource }) => resource === limit.resource)
   const accused = (guilty ? guilty.resource !== limit.resource : isAcquitted && limit.runner_up) ? other(limit) : limit
   const found = [
-    ...acquitted.map(({ cell }) => `${cellName(cell)} did not help ${edge}`),
+    ...acquitted.map(({ resource, cell }) => `relaxing ${resource} (${cellName(cell)}) did not help ${edge}`),
     ...(guilty ? [`with ${cellName(guilty.cell)} the SLO was met, or clearly more got through, ${edge}`] : []),
   ]
   const wasTried = tried.some(({ resource }) => resource === accused.resource)

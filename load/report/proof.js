@@ -34,7 +34,7 @@ export function effectText({ elasticity, low, high, factor }) {
   const isGain = gain > 0 || (gain === 0 && Boolean(factor))
   const ends = [low, elasticity, high].map((value) => (isGain ? 1 : -1) * gainOf(Number(value)))
   const effect = `${isGain ? 'gains' : 'costs'} ${ends[1]} %`
-  if (low === null || high === null) return effect
+  if (low === null || high === null) return `${effect} [too few pairs]`
   const [least, most] = [Math.min(...ends), Math.max(...ends)]
   return `${effect} [${least}${least < 0 ? ' to ' : '–'}${most}]`
 }

@@ -1,4 +1,5 @@
 import { SETTINGS } from '../../api/settings.js'
+import { SEARCH_DEFAULTS } from '../capacity/search.js'
 import { keptDatabaseUrl, WITHHELD } from '../command/credentials.js'
 import { UsageError } from '../command/errors.js'
 import { durationFlag, numberFlag, oneOf, ratioOfPercent, seedFlag, wholeNumbers } from '../command/flags.js'
@@ -198,6 +199,7 @@ function refuseMisfits({ name, loop }, flags, connections, duration_s) {
   const requests = (flags.rates ?? []).map((/** @type {number} */ rate_rps) => rate_rps * duration_s)
   const [least, most] = [Math.min(...requests), Math.max(...requests)]
   const isClosed = loop === 'closed'
+  const usual_s = Math.max(duration_s, SEARCH_DEFAULTS.max_duration_s)
   const other = NOT_REPLAYED.find((flag) => flags[flag] !== undefined)
   /** Messages, and whether they apply. */
   const misfits = {
@@ -213,6 +215,8 @@ function refuseMisfits({ name, loop }, flags, connections, duration_s) {
       flags.unbounded && name !== 'vegeta',
     '--sustained: expected an open-loop search for the capacity, without --rates and --speed':
       flags.sustained && (flags.rates || flags.speed || isClosed),
+    [`--sustained: expected more than ${usual_s}s, which a usual trial takes at a low rate, got ${flags.sustained / 1000}s`]:
+      flags.sustained / 1000 <= usual_s,
     '--speed: requires --replay': flags.speed && !flags.replay,
     '--duration: cannot be combined with --speed, which plays the whole log': flags.speed && flags.duration,
     [`--${other}: cannot be combined with --replay, which sends what the log holds`]: flags.replay && other,

@@ -142,7 +142,9 @@ function busyRatio(records, suspects) {
   const cores = coresOf(records, suspects)
   if (cores.includes(null)) return null
   const rows = records.flatMap((record) => ledgerOf(record))
-  const busy = [...new Set(cores)].map((core) => {
+  // The service and Postgres may share a core: it counts once.
+  const named = new Map(cores.map((core) => [core?.split(' ')[1], core]))
+  const busy = [...named.values()].map((core) => {
     return median(rows.flatMap(({ resource, utilization }) => (resource === core ? utilization : [])))
   })
   return busy.reduce((sum, share) => sum + share, 0)

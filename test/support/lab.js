@@ -107,6 +107,12 @@ export function processesOf(folder) {
   })
 }
 
+/** The checkouts of commits that a process has made and not removed. @param {number | undefined} pid */
+export function checkoutsOf(pid) {
+  const owner = `-${Number(pid).toString(36)}-`
+  return fs.readdirSync('/var/tmp').filter((name) => name.startsWith('redline-gate-') && name.includes(owner))
+}
+
 /** Whether a process descends from this one; other runs of the tests may be in progress. @param {string} pid @returns {boolean} */
 export function isOurs(pid) {
   if (Number(pid) === process.pid) return true

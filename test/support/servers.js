@@ -110,10 +110,12 @@ async function listening(server) {
 
 /** A URL on which nobody listens. @param {any} t */
 export async function refusingUrl(t) {
-  const server = net.createServer()
-  const url = await listening(server)
-  server.close()
-  await once(server, 'close')
+  const { port } = new URL(await tcpServer(t, () => {}))
+  const socket = net.connect(Number(port), '127.0.0.1')
+  t.teardown(() => socket.destroy())
+  await once(socket, 'connect')
+  // Taken by a connection, this port is given to no other server.
+  const url = `http://127.0.0.1:${socket.localPort}/user`
   t.comment(`nobody listens on ${url}`)
   return url
 }

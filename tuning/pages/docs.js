@@ -1,4 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
 import { argv } from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { SETTINGS } from '../../api/settings.js'
@@ -9,6 +10,7 @@ import { conditionsOf, settingsText } from '../../load/run/conditions.js'
 import { sweepItems } from '../../load/verbs/sweep/answer.js'
 import { proofItems } from '../../load/verbs/sweep/proof.js'
 import { budgetBlocks } from '../experiments/ablate/budget-report.js'
+import { ratioBlocks } from '../experiments/ablate/speeds.js'
 import { failingBlocks, overheadBlocks, processBlocks, strategyBlocks } from '../experiments/balance/report.js'
 import { CLAIMS } from '../experiments/playbook/claims.js'
 import { claimsTable, littleTable, summaryTable } from '../experiments/playbook/report.js'
@@ -32,8 +34,14 @@ import { arithmeticBlocks } from './more-cores.js'
  * @typedef {(evidence: Evidence) => Block[]} Part
  */
 
+/** The kept runs, from the repository's root: a page links to them from its own folder. */
+const EVIDENCE = 'tuning/evidence/'
+
 /** @type {Part} */
-const EVERY_TRIAL = ({ folder }) => [paragraph(`[Every trial of it](evidence/${folder}/report.md).`)]
+const EVERY_TRIAL = ({ folder }) => [paragraph(`[Every trial of it](${EVIDENCE}${folder}/report.md).`)]
+
+/** @type {Part} */
+const ALL_OF_IT = ({ folder }) => [paragraph(`[All of it](${EVIDENCE}${folder}/report.md).`)]
 
 /** PgBouncer's version, which the cells with a PgBouncer report. @type {Part} */
 const PGBOUNCER = ({ records }) => {
@@ -44,7 +52,7 @@ const PGBOUNCER = ({ records }) => {
 /** The bars of a proof. @type {Part} */
 const DOSES = ({ findings, folder }) => {
   const picture = proofPicture(findings)
-  return picture ? [paragraph(`![${picture.title}: ${picture.about}](evidence/${folder}/${picture.name}.svg)`)] : []
+  return picture ? [paragraph(`![${picture.title}: ${picture.about}](${EVIDENCE}${folder}/${picture.name}.svg)`)] : []
 }
 
 /** @type {Part} */
@@ -62,44 +70,57 @@ const SWEEP = {
 }
 
 /** @type {Quote} */
-const LOADS = { of: ['loads', SETTINGS_TOO] }
+const LOADS = { of: ['loads', EVERY_TRIAL, SETTINGS_TOO] }
 
 /** Each page, and its generated blocks, by the name in `<!-- name -->` and `<!-- /name -->`. @type {Record<string, Record<string, Quote | (() => Block[])>>} */
 const PAGES = {
   'README.md': { answer: answerBlocks },
   'api/README.md': { settings: () => [settingsTable()] },
-  'tuning/README.md': {
-    'sweep-batched': SWEEP,
-    'sweep-single': SWEEP,
-    faults: { of: ['named', 'dosed', 'answer', CONDITIONS] },
-    bench: { of: [FIGURES, CONDITIONS] },
-    tune: {
+  'tuning/README.md': { 'sweep-batched': SWEEP, 'sweep-single': SWEEP },
+  'tuning/experiments/ablate/README.md': {
+    ablate: {
       of: [
         'answer',
-        'list',
-        'recommended',
-        ({ findings }) => byLoadBlocks(findings.by_load, findings.reasons),
-        'cells',
-        EVERY_TRIAL,
-        CONDITIONS,
+        ({ findings }) => budgetBlocks(findings, 'cpu'),
+        ({ findings }) => ratioBlocks(findings.closed),
+        ALL_OF_IT,
+        SETTINGS_TOO,
       ],
     },
-    knobs: { run: 'playbook', of: ['answer', ({ findings }) => [summaryTable(findings.results)], CONDITIONS] },
-    overload: LOADS,
-    'overload-far': LOADS,
-    soak: { of: ['answer', EVERY_TRIAL, CONDITIONS] },
-    ablate: {
-      of: [({ findings }) => [paragraph(findings.conclusions[0]), ...budgetBlocks(findings, 'cpu')], SETTINGS_TOO],
-    },
-    compare: { of: ['answer', 'list', 'differences', EVERY_TRIAL, CONDITIONS] },
-    ramp: { of: ['answer', 'rungs', EVERY_TRIAL, CONDITIONS] },
+  },
+  'tuning/experiments/balance/README.md': {
     balance: {
       of: [
         ({ findings }) => findings.sentences.map((/** @type {string} */ text) => paragraph(text)),
         ({ findings }) => strategyBlocks(findings, 'strategies'),
         ({ findings }) => [...failingBlocks(findings), ...overheadBlocks(findings)],
-        () => [paragraph('[All of it](evidence/balance/report.md).')],
+        ALL_OF_IT,
         SETTINGS_TOO,
+      ],
+    },
+  },
+  'tuning/experiments/bench/README.md': { bench: { of: [FIGURES, EVERY_TRIAL, CONDITIONS] } },
+  'tuning/experiments/compare/README.md': {
+    compare: { of: ['answer', 'list', 'differences', EVERY_TRIAL, CONDITIONS] },
+  },
+  'tuning/experiments/faults/README.md': { faults: { of: ['named', 'dosed', 'answer', EVERY_TRIAL, CONDITIONS] } },
+  'tuning/experiments/overload/README.md': { overload: LOADS, 'overload-far': LOADS },
+  'tuning/experiments/playbook/README.md': {
+    knobs: { run: 'playbook', of: ['answer', ({ findings }) => [summaryTable(findings.results)], CONDITIONS] },
+  },
+  'tuning/experiments/ramp/README.md': { ramp: { of: ['answer', 'rungs', EVERY_TRIAL, CONDITIONS] } },
+  'tuning/experiments/soak/README.md': { soak: { of: ['answer', EVERY_TRIAL, CONDITIONS] } },
+  'tuning/experiments/tune/README.md': {
+    tune: {
+      of: [
+        'answer',
+        'list',
+        () => [paragraph('**Recommended settings**:')],
+        'recommended',
+        ({ findings }) => byLoadBlocks(findings.by_load, findings.reasons),
+        'cells',
+        EVERY_TRIAL,
+        CONDITIONS,
       ],
     },
   },
@@ -125,7 +146,10 @@ const PAGES = {
 export function pages() {
   const quoting = Object.entries(PAGES).map(([name, blocks]) => {
     const file = inRepository(name)
-    const texts = Object.entries(blocks).map(([block, quote]) => [block, markdownOf(quoted(block, quote))])
+    const evidencePath = `${path.posix.relative(path.posix.dirname(name), EVIDENCE)}/`
+    const texts = Object.entries(blocks).map(([block, quote]) => {
+      return [block, markdownOf(quoted(block, quote)).replaceAll(`](${EVIDENCE}`, `](${evidencePath}`)]
+    })
     return [file, texts.reduce((page, [block, text]) => withBlock(page, block, text), readFileSync(file, 'utf8'))]
   })
   const exercises = EXERCISES.map((exercise) => {

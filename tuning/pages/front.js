@@ -50,7 +50,7 @@ function benchPicture() {
   return [
     paragraph(`![${title}: ${about}](tuning/evidence/${folder}/${name}.svg)`),
     paragraph(
-      `This picture comes from another run, with fewer connections than the sweeps above: compare its bars only with each other. ${run.finished_at?.slice(0, 10)}, Redline ${run.versions.redline_commit} ([all figures](tuning/README.md#what-an-insert-costs)).`,
+      `This picture comes from another run, with fewer connections than the sweeps above: compare its bars only with each other. ${run.finished_at?.slice(0, 10)}, Redline ${run.versions.redline_commit} ([all figures](tuning/experiments/bench/README.md)).`,
     ),
   ]
 }

@@ -31,7 +31,9 @@ function forecast({ capacity, records, elasticities = [] }, { suspect, resource,
     elasticities.some((one) => one.suspect === name && one.resource === resource)
   const cores = costsOf(nearCapacity(capacity, records)).filter((cost) => cost.resource.startsWith('core '))
   const next = cores.find((cost) => !isOwn(cost.resource))
-  const then = next ? `, but ${next.resource} would be full at about ${boundText(next.demand_us, 2)}/s` : ''
+  const then = next
+    ? `; the next core to be full would be ${next.resource}, at about ${boundText(next.demand_us, 2)}/s`
+    : ''
   const work = CHEAPER[resource] ?? `10 % less work per request on ${suspect}`
   return `Forecast: ${work} gains up to ${gain} %${then}.`
 }

@@ -2,7 +2,7 @@ import { count } from '../../report/format.js'
 import { generatorConnections, generatorCpu, machineNoise } from './generator.js'
 import { ofWaits, postgresCommit, postgresConnections, postgresCpu } from './postgres.js'
 import * as service from './service.js'
-import { acceptQueue, network, ofErrors, rateLimit } from './wire.js'
+import { acceptQueue, keepAliveRace, network, ofErrors, rateLimit } from './wire.js'
 
 /** @import { Detect } from './finding.js' */
 
@@ -28,9 +28,7 @@ export const DETECTORS = {
   'api-blocked': service.apiBlocked,
   'api-cpu': service.apiCpu,
   'accept-queue': acceptQueue,
-  'keep-alive-race': ofErrors('server:closed-idle', (_probes, { KEEP_ALIVE_TIMEOUT_MS: idle_ms }) => {
-    return `the service closes idle connections${idle_ms ? ` after ${count(Number(idle_ms))} ms` : ''}`
-  }),
+  'keep-alive-race': keepAliveRace,
   'postgres-commit': postgresCommit,
   'postgres-cpu': postgresCpu,
   'pool-size': service.poolSize,

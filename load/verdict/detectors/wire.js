@@ -17,6 +17,22 @@ export function ofErrors(key, why) {
   }
 }
 
+/**
+ * Detects connections that the service closed as idle when a request was on its way. What arrives later than the end of the connection
+ * is answered by a reset, so resets count as well, if there are any such ends at all. @type {Detect}
+ */
+export function keepAliveRace({ settings, traffic }) {
+  const { 'server:closed-idle': ends = 0, 'server:reset': resets = 0 } = traffic.errors
+  const idle_ms = settings.KEEP_ALIVE_TIMEOUT_MS
+  const more = resets > 0 ? `, and ${count(resets)} in server:reset` : ''
+  return ofFailed(
+    ends && ends + resets,
+    traffic,
+    `${count(ends)} of ${count(traffic.planned)} requests ended in server:closed-idle${more}`,
+    `the service closes idle connections${idle_ms ? ` after ${count(Number(idle_ms))} ms` : ''}`,
+  )
+}
+
 /** @type {Detect} */
 export function rateLimit({ traffic }) {
   const refused = traffic.status[429] ?? 0

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import fs from 'node:fs'
 import t from 'tap'
-import { processesOf, readRun, startLab, temporaryFolder } from '../../support/lab.js'
+import { checkoutsOf, processesOf, readRun, startLab, temporaryFolder } from '../../support/lab.js'
 
 /** A service on its PORT that computes for so many turns per request. @param {number} turns */
 const serviceOf = (turns) => `
@@ -32,7 +32,8 @@ t.test('a change that makes a request cost half as much again is found, with the
   const folder = repository(t, [serviceOf(150_000), serviceOf(225_000)])
   const out = `${folder}/run`
   const argv = ['gate', '--base', 'HEAD~1', '--start', 'exec node server.mjs', '--blocks', '6', '--out', out]
-  const { code, stdout, stderr } = await startLab(argv, {}, { cwd: folder }).ended
+  const lab = startLab(argv, {}, { cwd: folder })
+  const { code, stdout, stderr } = await lab.ended
   t.equal(code, 1, stderr)
   t.match(stdout, /^Regressed: CPU per request of head \/ base: 1\.[3-7]/m)
   const run = readRun(out)
@@ -46,10 +47,7 @@ t.test('a change that makes a request cost half as much again is found, with the
   t.match(comment, /worse was accepted\. The largest part is in server\.mjs: \+\d/)
   t.match(comment, `\`${first.name}\``)
   t.strictSame(processesOf(folder), [])
-  t.strictSame(
-    fs.readdirSync('/var/tmp').filter((name) => name.startsWith('redline-gate-')),
-    [],
-  )
+  t.strictSame(checkoutsOf(lab.child.pid), [])
 })
 
 t.test('Ctrl-C ends both services, and removes the checkouts', async (t) => {
@@ -60,8 +58,5 @@ t.test('Ctrl-C ends both services, and removes the checkouts', async (t) => {
   lab.child.kill('SIGINT')
   t.equal((await lab.ended).code, 130)
   t.strictSame(processesOf(folder), [])
-  t.strictSame(
-    fs.readdirSync('/var/tmp').filter((name) => name.startsWith('redline-gate-')),
-    [],
-  )
+  t.strictSame(checkoutsOf(lab.child.pid), [])
 })

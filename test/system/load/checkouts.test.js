@@ -1,8 +1,9 @@
 import { spawnSync } from 'node:child_process'
 import fs from 'node:fs'
+import path from 'node:path'
 import t from 'tap'
 import { checkOut } from '../../../load/targets/checkouts.js'
-import { temporaryFolder } from '../../support/lab.js'
+import { checkoutsOf, temporaryFolder } from '../../support/lab.js'
 
 /** A repository whose file has the text of each commit in turn. @param {any} t @param {string[]} texts */
 function repository(t, texts) {
@@ -35,11 +36,12 @@ async function checkedOut(t, refs, how = {}) {
 t.test('each ref is checked out and built in a folder of its own, and the repository is left alone', async (t) => {
   const folder = repository(t, ['one', 'two'])
   fs.writeFileSync(`${folder}/file`, 'not committed')
-  const { paths, commits } = await checkedOut(
-    t,
-    { base: 'HEAD~1', head: 'main' },
-    { build: 'cp file built && pwd > where' },
-  )
+  const {
+    paths,
+    commits,
+    folder: own,
+  } = await checkedOut(t, { base: 'HEAD~1', head: 'main' }, { build: 'cp file built && pwd > where' })
+  t.ok(checkoutsOf(process.pid).includes(path.basename(own)))
   t.equal(fs.readFileSync(`${paths.base}/built`, 'utf8'), 'one')
   t.equal(fs.readFileSync(`${paths.head}/built`, 'utf8'), 'two')
   t.equal(fs.readFileSync(`${paths.head}/where`, 'utf8').trim(), fs.realpathSync(paths.head))
@@ -70,10 +72,9 @@ t.test('what cannot be checked out or built is refused in one line, and leaves n
       /^--build: expected "echo .*" to succeed for --head, got: no such package$/,
     ],
   ])
-  const left = () => fs.readdirSync('/var/tmp').filter((name) => name.startsWith('redline-gate-'))
-  const before = left()
+  const before = checkoutsOf(process.pid)
   for (const [refs, how, message] of rows) await t.rejects(checkedOut(t, refs, how), { message })
-  t.strictSame(left(), before)
+  t.strictSame(checkoutsOf(process.pid), before)
   const elsewhere = temporaryFolder(t)
   process.chdir(elsewhere)
   await t.rejects(checkedOut(t, { base: 'HEAD' }), {

@@ -64,9 +64,16 @@ export function budgetBlocks({ plan, budgets }, name) {
       name: `budget-${name}`,
     }),
     paragraph(
-      `What all stages save when removed together, less the sum of what each saves alone: ${intervalText(gap)} us (estimated within the blocks, so it can differ from the sums in the table).`,
+      `Removed together, all stages save ${gapText(gap)} than the sum of what each saves alone. (Estimated round by round, so it can differ from the sums in the table.)`,
     ),
   ]
+}
+
+/** `13.3 [-5.5–32.2] us less` @param {Pick<Figure, 'estimate' | 'low' | 'high'>} gap us */
+function gapText({ estimate, low, high }) {
+  return estimate < 0
+    ? `${intervalText({ estimate: -estimate, low: -high, high: -low })} us less`
+    : `${intervalText({ estimate, low, high })} us more`
 }
 
 /** The budget as a picture; empty if nothing was measured. @param {string} name of the currency @param {Budget} budget */

@@ -116,8 +116,8 @@ export function failingBlocks({ plan, failing }) {
   const about = `**One of ${plan.endpoints} equal endpoints fails** from second ${from_s} to ${to_s}: it answers 503 at once, also to health checks.`
   const head = [
     'strategy',
-    'endpoint dropped after',
-    'endpoint used again after',
+    'dropped after the failure began',
+    'used again after it ended',
     'errors from the endpoint',
     'errors met by clients',
     'p50',

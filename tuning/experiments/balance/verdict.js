@@ -76,8 +76,8 @@ function simulatedSentence({ few, worlds }) {
     const numbers = all.map(({ workers }) => workers).join(' and with ')
     return `With ${numbers} ${numbers === '1' ? 'request' : 'requests'} in flight, adaptive is lower in all four percentiles over ${where}.`
   })
-  const chance = `Could chance have raised round robin's published figures by adaptive's gain? They come from ${few.samples} samples, so we drew ${few.samples} at random from its published latencies, ${count(few.draws)} times. In ${tenthPercent(few.all_lower_ratio)} of these draws, all four percentiles came out higher than published; in ${tenthPercent(few.as_published_ratio)}, by at least adaptive's published gain.`
-  return `The published case, simulated over three kinds of endpoints. "equal, no memory": each answer is fast or slow at random, whatever the one before it. "equal, with spells": each endpoint has fast and slow spells. "uneven": they differ, like ours. ${sentences.join(' ')} ${chance}`
+  const chance = `Could the published gain be mere chance? Round robin's published percentiles come from only ${few.samples} requests, which may have been slow by chance. To see how far off ${few.samples} requests can be, we took the published percentiles for the truth and drew ${few.samples} latencies from that distribution, ${count(few.draws)} times. In ${tenthPercent(few.all_lower_ratio)} of the draws, all four percentiles were higher than the truth; in ${tenthPercent(few.as_published_ratio)}, by at least as much as adaptive's published gain.`
+  return `The published case, simulated over three kinds of endpoints. "equal, no memory": each answer is fast or slow at random, whatever the one before it. "equal, with spells": each endpoint has fast and slow spells. "uneven": they differ, like ours. All of them take any number of requests at once, so nothing queues. ${sentences.join(' ')} ${chance}`
 }
 
 /** Names the simulated endpoints over which adaptive is lower in all percentiles, and the others. @param {Simulation['worlds']} own */

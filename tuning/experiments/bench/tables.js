@@ -72,9 +72,9 @@ export const TABLES = {
   },
   far: {
     about:
-      `**Far from the database**: batched, with a proxy that makes each round trip longer; closed loop, ${count(CROWD_CONNECTIONS)} connections, ` +
+      `**Far from the database**: batched, with a proxy that makes each round trip longer (rtt-0: without it); closed loop, ${count(CROWD_CONNECTIONS)} connections, ` +
       `and an open loop at ${CROWD_LOW_RATE_RPS}/s. A server's name says by how many ms a round trip is longer. A managed database is about as far as rtt-1: expect its round trip on top of ` +
-      'each latency. A closed loop cannot take more than its connections divided by the latency. Ratios are medians over the blocks, ' +
+      'each latency. Ratios are medians over the blocks, ' +
       'so they can differ from the quotient of two rates.',
     columns: [
       { kind: 'saturation', head: 'inserts/s', value: VALUE.inserts, text: TEXT.whole },
@@ -89,7 +89,7 @@ export const TABLES = {
     about:
       '**The database without a service in front of it**: except for `batched`, a client on the core of the service sends the same rows to Postgres, without HTTP. The ' +
       "last column is the CPU of all of Postgres' processes, as a share of one core. The ratios compare with batched in the same " +
-      'block: above 1, the database could take more than the API sends.',
+      'block: above 1, Postgres can store more rows this way than batched sends.',
     columns: [
       { kind: 'saturation', head: 'rows/s', value: VALUE.inserts, text: TEXT.whole },
       { kind: 'saturation', head: "inserts / batched's", value: VALUE.inserts, by: 'batched', text: TEXT.hundredths },

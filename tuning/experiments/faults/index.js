@@ -66,7 +66,7 @@ export const FAULTS = {
     dosed: true,
     nodeFlags: SMALL_HEAP,
     preload: 'small-heap',
-    load: { rate_rps: 1400 },
+    load: { rate_rps: 1800 },
   },
   'cpu-quota': {
     resource: 'api-quota',

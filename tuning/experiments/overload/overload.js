@@ -35,14 +35,14 @@ export const overload = {
     duration: durationFlag(`duration of each overload (default ${DEFAULTS.duration / 1000}s)`),
     quick: { value: '', about: 'overloads of 10s: about a minute' },
     'db-delay': {
-      ...durationFlag('simulated distance to the database: added to each statement (default none)'),
+      ...durationFlag('simulated slowness of the database: added to each statement (default none)'),
       parse: delay,
       expected: `a time from 1ms to ${MAX_DELAY_MS}ms`,
     },
     connections: numberFlag(`connections of the open loop (default ${DEFAULTS.connections})`, 1, 15_000),
     seed: seedFlag(`seed of the users (default ${DEFAULTS.seed})`),
   },
-  examples: `  npm run overload                  about 2.5 minutes
+  examples: `  npm run overload                  about 3 minutes
   npm run overload -- --quick
   MAX_QUEUE_MS=100 INSERT_MODE=prepared npm run overload -- --duration 10s`,
   plan(flags) {

@@ -46,7 +46,7 @@ function foundSentence({ ceiling_ms, most_workers }, series) {
     const number = (/** @type {number} */ workers) => count(Math.round(workers))
     const passes = refuses
       ? `begins to fail requests somewhere between ${number(series.below_workers)} and ${number(series.above_workers)} workers, before ${ceiling}`
-      : `reaches ${ceiling} at ${number(series.workers)} workers`
+      : `reaches ${ceiling} at about ${number(series.workers)} workers (between two measured steps)`
     return `${who} ${passes}, with ${bound.length > 0 ? 'at least ' : ''}${intervalText(rps)} requests/s (${inBlocks}).`
   }
   if (met > 0) return `${who}: ${ceiling} was ${inBlocks} only, too few for a figure.`

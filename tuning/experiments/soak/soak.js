@@ -133,6 +133,6 @@ export function slopeOf(points) {
 /** @param {Growth} growth */
 function growthText({ name, unit, least, most, per_hour, points }) {
   if (points.length === 0) return `${name}: not known on this system.`
-  const slope = per_hour === null ? 'too few samples for a slope' : `${per_hour.toFixed(1)}${unit} per hour`
-  return `${name}: ${Math.round(least)} to ${Math.round(most)}${unit}, ${slope}.`
+  const slope = per_hour === null ? 'too few samples for a slope' : `slope ${per_hour.toFixed(1)}${unit} per hour`
+  return `${name}: between ${Math.round(least)} and ${Math.round(most)}${unit}, ${slope}.`
 }

@@ -19,20 +19,20 @@ export const RUNS = Object.freeze(
       env: { BATCH_MAX_ROWS: '20', MAX_QUEUE_MS: '100' },
     },
     { name: 'compare', minutes: 10, ...sides('compare') },
-    { name: 'ramp', minutes: 10, ...sides('ramp') },
+    { name: 'ramp', minutes: 5, ...sides('ramp', '--latency-ceiling', '15ms') },
     { name: 'ablate', minutes: 11, argv: ['ablate'] },
     { name: 'pgbouncer', minutes: 20, argv: ['tune', '--preset', 'pgbouncer'] },
     { name: 'playbook', minutes: 55, argv: ['playbook'], needsVegeta: true },
     { name: 'balance', minutes: 17, argv: ['balance'] },
     { name: 'soak', minutes: 31, argv: ['soak'] },
-    { name: 'faults', minutes: 260, argv: ['faults', '--proof', '--blocks', '3'] },
+    { name: 'faults', minutes: 28, argv: ['faults', '--proof'] },
   ]),
 )
 
-/** The API with a statement per row, against the API with shared statements. @param {string} verb */
-function sides(verb) {
+/** The API with a statement per row, against the API with shared statements. @param {string} verb @param {string[]} flags */
+function sides(verb, ...flags) {
   return {
-    argv: [verb, '--a', 'single.env', '--b', 'batched.env'],
+    argv: [verb, '--a', 'single.env', '--b', 'batched.env', ...flags],
     sides: { 'single.env': 'INSERT_MODE=single\n', 'batched.env': 'INSERT_MODE=batched\n' },
   }
 }

@@ -171,7 +171,7 @@ t.test('one that does not move the capacity was not it: the runner-up is accused
     resource: 'api-cpu',
     runner_up: 'pool-size',
     confirmed: null,
-    evidence: [/POOL_MAX=8 did not help/],
+    evidence: [/relaxing pool-size \(POOL_MAX=8\) did not help/],
   })
   t.equal(alone?.evidence.length, 1)
 })

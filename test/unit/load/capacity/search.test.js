@@ -273,10 +273,11 @@ t.test('searchProblem says why there is no trustworthy answer', async (t) => {
 })
 
 t.test('scoreOf is ln(p99 / SLO), within bounds, and over the SLO where something else failed', async (t) => {
+  const LOAD = { rate_rps: 1000, duration_s: 5, timeout_s: 10 }
   const slo = { p99_ms: 100, success_ratio: 1 }
   const traffic = { latency_ms: { p99: 100 }, success_ratio: 1, achieved_rps: 1000 }
   const score = (/** @type {any} */ changed) =>
-    scoreOf(/** @type {any} */ ({ traffic: { ...traffic, ...changed }, load: { rate_rps: 1000 } }), slo)
+    scoreOf(/** @type {any} */ ({ traffic: { ...traffic, ...changed }, load: LOAD }), slo)
   const rows = [
     [{}, 0, 'at the SLO'],
     [{ latency_ms: { p99: 200 } }, Math.LN2, 'twice the SLO'],
@@ -285,13 +286,19 @@ t.test('scoreOf is ln(p99 / SLO), within bounds, and over the SLO where somethin
     [{ latency_ms: { p99: 0 } }, -3, 'far below'],
     [{ latency_ms: null }, 3, 'no answer at all'],
     [{ latency_ms: { p99: 50 }, success_ratio: 0.99 }, 1, 'answers that are no success'],
-    [{ latency_ms: { p99: 50 }, achieved_rps: 949 }, 1, 'less than was offered'],
-    [{ latency_ms: { p99: 50 }, achieved_rps: 950 }, -Math.LN2, 'the end of a trial is no lack'],
+    [{ latency_ms: { p99: 50 }, achieved_rps: 930 }, 1, 'less than was offered'],
+    [{ latency_ms: { p99: 50 }, achieved_rps: 932 }, -Math.LN2, 'the end of a trial is no lack'],
     [{ latency_ms: { p99: 1000 }, success_ratio: 0.5 }, Math.log(10), 'the worse of both'],
   ]
   for (const [changed, expected, about] of /** @type {[any, number, string][]} */ (rows)) {
     t.equal(score(changed), expected, about)
   }
+  const slow = { traffic: { ...traffic, latency_ms: { p99: 2500 }, achieved_rps: 700 }, load: LOAD }
+  t.equal(
+    scoreOf(/** @type {any} */ (slow), { ...slo, p99_ms: 5000 }),
+    -Math.LN2,
+    'so is the wait that a long SLO allows',
+  )
 })
 
 t.test('the confidence weighs every capacity by how well it explains the verdicts', async (t) => {

@@ -113,6 +113,13 @@ t.test('errors that tell of a limit reach it at one in a thousand', async (t) =>
       [closed, 'the service closes idle connections after 5,000 ms'],
     ],
     ['an unknown one', idle, 3, [closed, 'the service closes idle connections']],
+    [
+      'what came later was reset',
+      { traffic: { errors: { 'server:closed-idle': 1, 'server:reset': 5 } } },
+      6,
+      ['1 of 1,000 requests ended in server:closed-idle, and 5 in server:reset', 'the service closes idle connections'],
+    ],
+    ['resets alone are no such race', errors('server:reset', 5), 0, []],
   ])
   check(t, 'rate-limit', [
     ['none refused', {}, 0, []],

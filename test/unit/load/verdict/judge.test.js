@@ -377,12 +377,19 @@ t.test('excuses count from exactly their bound', async (t) => {
   const broken = { ok: 990, success_ratio: 0.99, completed: 990, status: { 201: 990 }, rows_stored: 990 }
   const closedTimeouts = trial({ ...broken, errors: { 'client:timeout': 10 } }, null)
   closedTimeouts.probes.generator.cpu_core_ratio = 1
+  const waiting = (/** @type {number} */ run_delay_ratio) => {
+    const record = trial(p99(1340), 85)
+    record.probes.generator.run_delay_ratio = run_delay_ratio
+    return record
+  }
   const rows = [
     ['invalid', 'as late as is allowed', trial(p99(101), 10)],
     ['fail', 'less late', trial(p99(101), 9.9)],
     ['invalid', 'an excess of three times the lateness', trial(p99(160), 20)],
     ['fail', 'more than that', trial(p99(160.1), 20)],
     ['fail', 'as late as the SLO, which does not explain a queue', trial(p99(401), 100)],
+    ['fail', 'a generator that waited for its core half of the time', waiting(0.51)],
+    ['invalid', 'one that waited nearly all of the time', waiting(0.98)],
     ['invalid', 'later than the SLO', trial(p99(401), 100.1)],
     ['invalid', 'a neighbour that uses 12 % of the core', trial(p99(101), 1, { steal: 0.12 })],
     ['fail', 'one that uses less', trial(p99(101), 1, { steal: 0.119 })],
@@ -394,6 +401,11 @@ t.test('excuses count from exactly their bound', async (t) => {
     ],
     ['fail', 'while it was less late', trial({ ...broken, errors: { 'server:reset': 10 } }, 999)],
     ['fail', 'timeouts beside a little lateness', trial({ ...broken, errors: { 'client:timeout': 10 } }, 11)],
+    [
+      'fail',
+      'timeouts beside a p99 that this lateness would explain',
+      trial({ ...broken, ...p99(150), errors: { 'client:timeout': 10 } }, 20),
+    ],
     [
       'invalid',
       'timeouts beside more lateness than the SLO allows',

@@ -71,6 +71,17 @@ t.test('a pair whose dose was mostly not taken says nothing', async (t) => {
   t.ok(Number(others.high) < 0.5, `${others.high}: noise over next to nothing would be an effect`)
 })
 
+t.test('a core that the service and Postgres share counts once: half idle, it is no turn-taking', async (t) => {
+  const records = recordsWith({ [SERVICE]: 0.5, [POSTGRES]: 0.5 }, { busy: { 0: 0.5 } })
+  for (const { probes, doses } of records) {
+    probes.postgres.cores = '0'
+    for (const dose of doses) if (dose.suspect === SERVICE) dose.suspect = 'the service'
+  }
+  t.equal(provenBy(records).kind, 'undecided')
+  for (const { probes } of records) probes.kernel.cores[0].busy_ratio = 0.9
+  t.equal(provenBy(records).kind, 'lock-step')
+})
+
 t.test('intervals of 95 % contain the true elasticity that often, and those of a dose of zero contain 0', async (t) => {
   const truth = { [SERVICE]: 1, [OTHERS]: 0 }
   const RUNS = 200

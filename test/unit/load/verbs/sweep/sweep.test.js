@@ -138,6 +138,8 @@ t.test('a command line that makes no sense is refused with one line', async (t) 
       ['--slo', 'p99<5ms', '--slo', 'p50<5ms', '--driver', 'client'],
       /--slo: expected one for the closed-loop driver client, which finds no capacity, got 2/,
     ],
+    [['--sustained', '10s'], /--sustained: expected more than 10s, .*, got 10s/],
+    [['--sustained', '12s', '--slo-p99', '5s'], /--sustained: expected more than 15s, .*, got 12s/],
     [['--slo', 'p99<5ms', '--slo-p99', '5ms'], /--slo: cannot be combined with --slo-p99 or --slo-success/],
     [['--slo', 'p99<5ms', '--slo-success', '99'], /--slo: cannot be combined with/],
     [
