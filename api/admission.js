@@ -24,26 +24,25 @@ export function admit(
   return maxQueueMs > 0 && (waiting / rate_rps) * 1000 > maxQueueMs ? 'queue_ms' : null
 }
 
-/** Share of the core reserved for refusals, whatever the load, and the share that they should leave idle if they take more. */
+/** Share of the core reserved for refusals, whatever the load. */
 const REFUSAL_SHARE = 0.05
-const IDLE_SHARE = 0.05
 
 /** Assumed CPU time of a refusal if there were too few requests to measure it. */
 const USUAL_COST_S = 50e-6
 const FEW = 10
 
 /**
- * Number of refusals that a service can afford in a window: as many as would have left a small share of the core idle in the
- * last window, given the cost per request in it, but never less than another small share. If the core is busy all the time,
- * their number therefore falls from window to window, and the core is left to inserts. A refusal costs about as much as an
- * insert, since both consist mostly of socket reads and writes. Pure.
- * @param {{ seconds: number, utilization: number, handled: number, refused: number }} window utilization of the event loop, 1:
- *   never idle; handled: requests served or refused
+ * Number of refusals that a service can afford in a window: as many as fit into the last window's idle time plus a small
+ * share of the core, given the cost per request in that window. A refusal costs about as much as an insert, since both
+ * consist mostly of socket reads and writes. The refusals of the last window count as used time, so refusals alone fill half of
+ * a core at most: with more of them, a service with a slow database stored a third fewer rows (measured), since they delay the
+ * reading of the database's answers. Pure.
+ * @param {{ seconds: number, utilization: number, handled: number }} window utilization of the event loop, 1: never idle;
+ *   handled: requests served or refused
  */
-export function affordableRefusals({ seconds, utilization, handled, refused }) {
+export function affordableRefusals({ seconds, utilization, handled }) {
   const cost_s = handled < FEW ? USUAL_COST_S : (utilization * seconds) / handled
-  const spare_s = (1 - utilization - IDLE_SHARE) * seconds + refused * cost_s
-  return Math.floor(Math.max(REFUSAL_SHARE * seconds, spare_s) / cost_s)
+  return Math.floor(((1 - utilization + REFUSAL_SHARE) * seconds) / cost_s)
 }
 
 /** Weight of the newest window in the rate: the last five windows together contribute two thirds. */

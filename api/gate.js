@@ -15,7 +15,6 @@ export function createGate({ waiting, limits }) {
   const shed = { queue_requests: 0, queue_ms: 0, loop_delay_ms: 0 }
   let done = 0
   let handled = 0
-  let refused = 0
   let alwaysBusy = false
   let windowStart_ms = performance.now()
   let tick_ms = windowStart_ms
@@ -30,9 +29,8 @@ export function createGate({ waiting, limits }) {
     signals.loop_delay_ms = Math.min(delay_ms, lastDelay_ms)
     lastDelay_ms = delay_ms
     const { utilization } = performance.eventLoopUtilization(loop)
-    signals.refusals = affordableRefusals({ seconds: (now_ms - tick_ms) / 1000, utilization, handled, refused })
+    signals.refusals = affordableRefusals({ seconds: (now_ms - tick_ms) / 1000, utilization, handled })
     handled = 0
-    refused = 0
     tick_ms = now_ms
     loop = performance.eventLoopUtilization()
 
@@ -56,7 +54,6 @@ export function createGate({ waiting, limits }) {
       const limit = admit(signals, limits)
       if (limit === null) return true
       signals.refusals--
-      refused++
       handled++
       shed[limit]++
       return false

@@ -82,7 +82,7 @@ export const PLAN_FLAGS = {
     multiple: true,
   },
   sustained: durationFlag(
-    'in a search, length of the last trial at the lower bound, which includes a Postgres CHECKPOINT',
+    'in a search, length of the last trial at the highest rate that passed, which includes a Postgres CHECKPOINT; longer than 10s',
   ),
   'no-confirm': { value: '', about: 'skip the check that relaxing the limit moves the capacity' },
   'no-proof': {
@@ -215,7 +215,7 @@ function refuseMisfits({ name, loop }, flags, connections, duration_s) {
       flags.unbounded && name !== 'vegeta',
     '--sustained: expected an open-loop search for the capacity, without --rates and --speed':
       flags.sustained && (flags.rates || flags.speed || isClosed),
-    [`--sustained: expected more than ${usual_s}s, which a usual trial takes at a low rate, got ${flags.sustained / 1000}s`]:
+    [`--sustained: expected more than ${usual_s}s, which a usual trial may take, got ${flags.sustained / 1000}s`]:
       flags.sustained / 1000 <= usual_s,
     '--speed: requires --replay': flags.speed && !flags.replay,
     '--duration: cannot be combined with --speed, which plays the whole log': flags.speed && flags.duration,

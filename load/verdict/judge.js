@@ -4,6 +4,7 @@ import { highestP99, latencyBounds } from '../report/slo.js'
 import { growingBacklog } from './backlog.js'
 import * as generator from './detectors/generator.js'
 import { boundedLatencies, failingEntries } from './latencies.js'
+import { sharedCore } from './ledger.js'
 
 /**
  * @import { Finding } from './detectors/finding.js'
@@ -121,10 +122,22 @@ function excuseOf(trial, slo) {
 }
 
 /**
- * A generator that waits for its core for this share of the time times its own wait. Where Postgres fills the core that they share,
- * it waits for up to half of the time (measured); starved on purpose, for nearly all of it.
+ * A generator that waits for its core for this share of the time measures its own wait. Where Postgres filled the core that they share,
+ * it waited for up to half of the time; starved on purpose, for nearly all of it (measured).
  */
 const STARVED_RATIO = 0.75
+/** Share of the common core that Postgres may use: above it, the generator may be starved by the load that it offers. */
+const MOST_POSTGRES = 0.25
+
+/** Whether something other than the target kept the generator from its core. @param {Pick<Trial, 'load' | 'probes'>} trial */
+function isStarved({ load, probes }) {
+  // Other drivers are processes that the probe does not watch.
+  if (load.driver !== 'paced' || !sharedCore(probes)) return false
+  return (
+    Number(probes.generator.run_delay_ratio) >= STARVED_RATIO &&
+    Number(probes.postgres.cpu_core_ratio ?? 1) <= MOST_POSTGRES
+  )
+}
 
 /** Lateness counts three times: in the late send itself, in the wait of the burst that follows, and in the late reading of responses. */
 const LATENESS_TIMES = 3
@@ -135,7 +148,7 @@ const LATENESS_TIMES = 3
  * @param {Trial} trial @param {Slo} slo
  */
 function couldExplain({ load, traffic, probes }, slo) {
-  if ((probes.generator.run_delay_ratio ?? 0) >= STARVED_RATIO) return true
+  if (isStarved({ load, probes })) return true
   const broken = brokenBounds(traffic, slo)
   const late_ms = probes.generator.lateness_ms?.p99 ?? 0
   const isShort = traffic.success_ratio < slo.success_ratio

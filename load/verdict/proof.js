@@ -142,8 +142,9 @@ function busyRatio(records, suspects) {
   const cores = coresOf(records, suspects)
   if (cores.includes(null)) return null
   const rows = records.flatMap((record) => ledgerOf(record))
-  // The service and Postgres may share a core: it counts once.
-  const named = new Map(cores.map((core) => [core?.split(' ')[1], core]))
+  // A core that the service and Postgres share counts once; equal numbers on two hosts are two cores.
+  const isOneHost = records.every(({ probes }) => !probes.here)
+  const named = new Map(cores.map((core) => [isOneHost ? core?.split(' ')[1] : core, core]))
   const busy = [...named.values()].map((core) => {
     return median(rows.flatMap(({ resource, utilization }) => (resource === core ? utilization : [])))
   })

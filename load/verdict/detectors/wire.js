@@ -3,6 +3,9 @@ import { CORE_FULL_RATIO, finding, NOTHING, ofFailed } from './finding.js'
 
 /** @import { Detect } from './finding.js' */
 
+/** Of connections that a service closed after 1 ms, up to six were reset for each that was ended in time (measured). */
+const RESETS_PER_END = 10
+
 /** Network time below this is negligible. */
 const NETWORK_MS = 20
 /** Share of the latency spent in neither the service nor the generator. */
@@ -19,10 +22,11 @@ export function ofErrors(key, why) {
 
 /**
  * Detects connections that the service closed as idle when a request was on its way. What arrives later than the end of the connection
- * is answered by a reset, so resets count as well, if there are any such ends at all. @type {Detect}
+ * is answered by a reset, so resets count as well, unless there are far more of them, or the service is gone. @type {Detect}
  */
 export function keepAliveRace({ settings, traffic }) {
-  const { 'server:closed-idle': ends = 0, 'server:reset': resets = 0 } = traffic.errors
+  const { 'server:closed-idle': ends = 0, 'server:reset': reset = 0, 'server:refused': refused = 0 } = traffic.errors
+  const resets = refused > 0 || reset > RESETS_PER_END * ends ? 0 : reset
   const idle_ms = settings.KEEP_ALIVE_TIMEOUT_MS
   const more = resets > 0 ? `, and ${count(resets)} in server:reset` : ''
   return ofFailed(

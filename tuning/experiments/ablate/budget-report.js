@@ -64,16 +64,9 @@ export function budgetBlocks({ plan, budgets }, name) {
       name: `budget-${name}`,
     }),
     paragraph(
-      `Removed together, all stages save ${gapText(gap)} than the sum of what each saves alone. (Estimated round by round, so it can differ from the sums in the table.)`,
+      `Removed together, all stages save ${figureText(whole.estimate - rest.estimate)} us; what each saves alone adds up to ${figureText(whole.estimate - rest.estimate - gap.estimate)} us. The two differ where stages share work.`,
     ),
   ]
-}
-
-/** `13.3 [-5.5–32.2] us less` @param {Pick<Figure, 'estimate' | 'low' | 'high'>} gap us */
-function gapText({ estimate, low, high }) {
-  return estimate < 0
-    ? `${intervalText({ estimate: -estimate, low: -high, high: -low })} us less`
-    : `${intervalText({ estimate, low, high })} us more`
 }
 
 /** The budget as a picture; empty if nothing was measured. @param {string} name of the currency @param {Budget} budget */
@@ -102,7 +95,17 @@ export function budgetPicture(name, { title, lines, rest, whole }) {
 /** `12.3 [10.1–14.0]`, a budget's figure with its interval. @param {Pick<Figure, 'estimate' | 'low' | 'high'>} figure us */
 export function intervalText({ estimate, low, high }) {
   if (Number.isNaN(estimate)) return NONE
-  const digits = Math.abs(estimate) < 100 ? 1 : 0
+  const digits = digitsOf(estimate)
   const interval = Number.isFinite(high) ? `${low.toFixed(digits)}–${high.toFixed(digits)}` : 'too few rounds'
-  return `${estimate.toFixed(digits)} [${interval}]`
+  return `${figureText(estimate)} [${interval}]`
+}
+
+/** @param {number} us */
+function figureText(us) {
+  return Number.isNaN(us) ? NONE : us.toFixed(digitsOf(us))
+}
+
+/** Digits behind the point. @param {number} us */
+function digitsOf(us) {
+  return Math.abs(us) < 100 ? 1 : 0
 }

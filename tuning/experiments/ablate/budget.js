@@ -43,24 +43,25 @@ export function budgetOf({ stages }, records, { title, value_us }) {
   const figure = (/** @type {(mean_us: MeanOf) => number} */ of) => {
     return typical(rounds.map(of).filter(Number.isFinite), CONFIDENCE)
   }
-  const alone = (/** @type {MeanOf} */ mean_us, /** @type {string} */ stage) => mean_us() - mean_us(stage)
+  const [whole, rest] = [figure((mean_us) => mean_us()), figure((mean_us) => mean_us(...stages))]
+  /** Stages in the order of removal. */
+  const lines = stages.map((stage, i) => ({
+    stage,
+    /** Savings from removing this stage alone. */
+    alone: figure((mean_us) => mean_us() - mean_us(stage)),
+    /** Savings from removing it after the stages before it. */
+    cost: figure((mean_us) => mean_us(...stages.slice(0, i)) - mean_us(...stages.slice(0, i + 1))),
+  }))
+  // By round, the whole's skewed noise would count once for each stage, and move the estimate.
+  const shared_us = lines.reduce((left_us, { alone }) => left_us - alone.estimate, whole.estimate - rest.estimate)
   return {
     title,
-    whole: figure((mean_us) => mean_us()),
-    /** Stages in the order of removal. */
-    lines: stages.map((stage, i) => ({
-      stage,
-      /** Savings from removing this stage alone. */
-      alone: figure((mean_us) => alone(mean_us, stage)),
-      /** Savings from removing it after the stages before it. */
-      cost: figure((mean_us) => mean_us(...stages.slice(0, i)) - mean_us(...stages.slice(0, i + 1))),
-    })),
+    whole,
+    lines,
     /** Cost with all stages removed. */
-    rest: figure((mean_us) => mean_us(...stages)),
+    rest,
     /** Cost that stages share: the whole, less the rest and the savings of each removal alone. */
-    gap: figure((mean_us) => {
-      return stages.reduce((left, stage) => left - alone(mean_us, stage), mean_us() - mean_us(...stages))
-    }),
+    gap: { estimate: shared_us },
   }
 }
 

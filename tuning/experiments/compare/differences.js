@@ -29,7 +29,7 @@ function latencyDifference(both, confidence) {
   const refused = namesOf(both.filter(({ isRefused }) => isRefused))
   // A saturated generator adds the same latency to both sides: a difference despite it is real, but a tie may be due to it.
   const full = namesOf(both.filter(({ isGeneratorFull }) => found.tied && isGeneratorFull))
-  const bound = full && `the generator was the limit of ${full}`
+  const bound = full && `the generator ran, or waited for its core, nearly all the time for ${full}`
   return judged(
     { about: `p50 at concurrency ${both[0].workers}`, better: 'less', ...found },
     refused ? `${refused} refused requests` : bound,

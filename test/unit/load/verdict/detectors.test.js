@@ -120,6 +120,18 @@ t.test('errors that tell of a limit reach it at one in a thousand', async (t) =>
       ['1 of 1,000 requests ended in server:closed-idle, and 5 in server:reset', 'the service closes idle connections'],
     ],
     ['resets alone are no such race', errors('server:reset', 5), 0, []],
+    [
+      'nor are far more of them',
+      { traffic: { errors: { 'server:closed-idle': 1, 'server:reset': 11 } } },
+      1,
+      ['1 of 1,000 requests ended in server:closed-idle', 'the service closes idle connections'],
+    ],
+    [
+      'nor those of a service that is gone',
+      { traffic: { errors: { 'server:closed-idle': 1, 'server:reset': 5, 'server:refused': 1 } } },
+      1,
+      ['1 of 1,000 requests ended in server:closed-idle', 'the service closes idle connections'],
+    ],
   ])
   check(t, 'rate-limit', [
     ['none refused', {}, 0, []],

@@ -377,10 +377,12 @@ t.test('excuses count from exactly their bound', async (t) => {
   const broken = { ok: 990, success_ratio: 0.99, completed: 990, status: { 201: 990 }, rows_stored: 990 }
   const closedTimeouts = trial({ ...broken, errors: { 'client:timeout': 10 } }, null)
   closedTimeouts.probes.generator.cpu_core_ratio = 1
-  const waiting = (/** @type {number} */ run_delay_ratio) => {
-    const record = trial(p99(1340), 85)
-    record.probes.generator.run_delay_ratio = run_delay_ratio
-    return record
+  const waiting = (/** @type {number} */ run_delay_ratio, /** @type {number} */ postgres, driver = 'paced') => {
+    const { probes, load, ...record } = trial(p99(1340), 85)
+    const generator = { ...probes.generator, cores: '1', cpu_core_ratio: 0.01, run_delay_ratio }
+    const cores = { ...probes.kernel.cores, 1: { busy_ratio: 1, interrupts_ratio: 0, steal_ratio: 0 } }
+    const busy = { generator, postgres: { cores: '1', cpu_core_ratio: postgres }, kernel: { ...probes.kernel, cores } }
+    return { ...record, load: { ...load, driver }, probes: { ...probes, ...busy } }
   }
   const rows = [
     ['invalid', 'as late as is allowed', trial(p99(101), 10)],
@@ -388,8 +390,10 @@ t.test('excuses count from exactly their bound', async (t) => {
     ['invalid', 'an excess of three times the lateness', trial(p99(160), 20)],
     ['fail', 'more than that', trial(p99(160.1), 20)],
     ['fail', 'as late as the SLO, which does not explain a queue', trial(p99(401), 100)],
-    ['fail', 'a generator that waited for its core half of the time', waiting(0.51)],
-    ['invalid', 'one that waited nearly all of the time', waiting(0.98)],
+    ['fail', 'a generator that waited for its core half of the time', waiting(0.51, 0.1)],
+    ['invalid', 'one that waited nearly all of the time', waiting(0.98, 0.1)],
+    ['fail', 'one that waited for Postgres nearly all of the time', waiting(0.98, 0.9)],
+    ['fail', 'one whose own process is not seen', waiting(0.98, 0.1, 'vegeta')],
     ['invalid', 'later than the SLO', trial(p99(401), 100.1)],
     ['invalid', 'a neighbour that uses 12 % of the core', trial(p99(101), 1, { steal: 0.12 })],
     ['fail', 'one that uses less', trial(p99(101), 1, { steal: 0.119 })],

@@ -78,6 +78,9 @@ t.test('a core that the service and Postgres share counts once: half idle, it is
     for (const dose of doses) if (dose.suspect === SERVICE) dose.suspect = 'the service'
   }
   t.equal(provenBy(records).kind, 'undecided')
+  for (const { probes } of records) probes.here = structuredClone(probes.kernel)
+  t.equal(provenBy(records).kind, 'lock-step', 'of two hosts, these are two cores')
+  for (const { probes } of records) delete probes.here
   for (const { probes } of records) probes.kernel.cores[0].busy_ratio = 0.9
   t.equal(provenBy(records).kind, 'lock-step')
 })

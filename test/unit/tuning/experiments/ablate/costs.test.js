@@ -66,8 +66,8 @@ t.test('time in the service counts as CPU does, where a schedule sets it', async
 
 t.test('a round without a cell is left out where the cell counts', async (t) => {
   const gappy = (/** @type {number} */ round) => turns(round).filter(([cell]) => round > 1 || cell !== 1)
-  const { whole, lines, gap } = budgetOf(PLAN, byTurns(gappy), CURRENCIES.cpu)
-  t.strictSame([whole.pairs, lines[0].alone.pairs, lines[1].alone.pairs, gap.pairs], [6, 4, 6, 4])
+  const { whole, lines } = budgetOf(PLAN, byTurns(gappy), CURRENCIES.cpu)
+  t.strictSame([whole.pairs, lines[0].alone.pairs, lines[1].alone.pairs], [6, 4, 6])
   t.equal(estimate(lines[0].cost), 20)
   const none = budgetOf(
     PLAN,
