@@ -98,7 +98,7 @@ function costText(findings) {
   const near = costNear(findings)
   if (!near) return null
   const [least, middle, most] = [near.least_us, near.median_us, near.most_us].map((cost_us) => cost_us.toFixed(1))
-  return `A request cost the service ${middle} us of CPU near that rate (median of ${near.trials} trials; ${least} to ${most} us).`
+  return `A request cost the service ${middle} us of CPU near the capacity (median of ${near.trials} trials within ${NEAR * 100} % of it; ${least} to ${most} us).`
 }
 
 /** @param {SweepFindings} findings */

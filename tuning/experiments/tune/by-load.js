@@ -1,5 +1,6 @@
 import { list, paragraph, table } from '../../../load/report/blocks.js'
-import { NONE, percent } from '../../../load/report/format.js'
+import { cellName, NONE, percent } from '../../../load/report/format.js'
+import { groupBy } from '../../stats/design.js'
 import { digits, mainEffects, noiseOf, observationsOf, ratioText } from '../../stats/effects.js'
 import { trialsAt } from '../../stats/matrix.js'
 import { OFFERED } from './presets.js'
@@ -56,15 +57,25 @@ export function effectsByLoad(knobs, records) {
   })
 }
 
-/** Failed requests as shares of all requests, by their outcome. @param {TrialRecord[]} trials @returns {Record<string, number>} */
+/**
+ * Failed requests as shares of all requests, by their outcome: the mean over the combinations, which count alike however often each was
+ * measured. @param {TrialRecord[]} trials @returns {Record<string, number>}
+ */
 function lostOf(trials) {
-  const planned = trials.reduce((sum, { traffic }) => sum + traffic.planned, 0)
-  const ends = trials.flatMap(({ traffic }) => Object.entries({ ...traffic.status, ...traffic.errors }))
+  const combinations = [...groupBy(trials, ({ cell }) => cellName(cell ?? {})).values()]
   const shares = Object.entries(LOST).map(([where, pattern]) => {
-    const number = ends.reduce((sum, [name, count]) => sum + (pattern.test(name) ? count : 0), 0)
-    return [where, planned > 0 ? number / planned : 0]
+    const sum = combinations.reduce((total, own) => total + shareOf(own, pattern), 0)
+    return [where, combinations.length > 0 ? sum / combinations.length : 0]
   })
   return Object.fromEntries(shares)
+}
+
+/** Share of the requests that ended in a status or an error of that name. @param {TrialRecord[]} trials @param {RegExp} pattern */
+function shareOf(trials, pattern) {
+  const planned = trials.reduce((sum, { traffic }) => sum + traffic.planned, 0)
+  const ends = trials.flatMap(({ traffic }) => Object.entries({ ...traffic.status, ...traffic.errors }))
+  const number = ends.reduce((sum, [name, count]) => sum + (pattern.test(name) ? count : 0), 0)
+  return planned > 0 ? number / planned : 0
 }
 
 /** Effects of each knob, in a sentence per level. @param {LevelByLoad[]} levels @param {Record<string, string>} reasons by knob @returns {Block[]} */

@@ -23,7 +23,10 @@ function textsOf(findings) {
 t.test('unlike costs of a request are not blamed on the machine: its speed was measured', async (t) => {
   const records = [record(20, 4), record(30, 4.1), record(40, 4.2)]
   const [, cost, speed] = textsOf({ records })
-  t.equal(cost, 'A request cost the service 30.0 us of CPU near that rate (median of 3 trials; 20.0 to 40.0 us).')
+  t.equal(
+    cost,
+    'A request cost the service 30.0 us of CPU near the capacity (median of 3 trials within 15 % of it; 20.0 to 40.0 us).',
+  )
   t.equal(
     speed,
     "Speed of the service's core: before the trials, a fixed piece of work usually took 4.1 ms (it ranged from 4.0 to 4.2 ms).",

@@ -9,7 +9,7 @@ import {
   offeredHere,
   scaleOf,
 } from '../../../../../tuning/experiments/tune/article/article.js'
-import { byLoadBlocks } from '../../../../../tuning/experiments/tune/by-load.js'
+import { byLoadBlocks, effectsByLoad } from '../../../../../tuning/experiments/tune/by-load.js'
 import { designMatrix } from '../../../../../tuning/experiments/tune/design.js'
 import { recommendationOf } from '../../../../../tuning/experiments/tune/findings.js'
 import { GENEROUS_CELL, levelsOf } from '../../../../../tuning/experiments/tune/limits/needs.js'
@@ -333,6 +333,21 @@ t.test('where the limit of open files cannot be set, the other two knobs are mea
     effects.map((/** @type {any} */ { high }) => high),
   )
   t.ok(highs.length > 0 && highs.every(Number.isFinite), 'in more blocks, since each has fewer pairs')
+})
+
+t.test('a combination that was measured more often counts no more in the shares of failed requests', async (t) => {
+  const record = (/** @type {string} */ other, /** @type {number} */ failed, /** @type {number} */ block) => ({
+    ...{
+      at: { phase: 'block', kind: 'above', block },
+      cell: { POOL_MAX: 40, OTHER: other },
+      outcome: { verdict: 'fail' },
+    },
+    traffic: { planned: 100, status: { 201: 100 - failed, 503: failed }, errors: {}, success_ratio: 1 - failed / 100 },
+  })
+  const records = /** @type {any[]} */ ([record('a', 0, 0), record('a', 0, 1), record('a', 0, 2), record('b', 80, 0)])
+  const [level] = effectsByLoad([{ name: 'POOL_MAX', levels: [40] }], records)
+  const above = level.loads.find(({ kind }) => kind === 'above')
+  t.equal(above?.lost['answered with an error'], 0.4)
 })
 
 t.test('too few pairs decide nothing, and that is not said to be nothing', async (t) => {
