@@ -35,8 +35,8 @@ const FEW = 10
  * Number of refusals that a service can afford in a window: as many as fit into the last window's idle time plus a small
  * share of the core, given the cost per request in that window. A refusal costs about as much as an insert, since both
  * consist mostly of socket reads and writes. The refusals of the last window count as used time, so refusals alone fill half of
- * a core at most: with more of them, a service with a slow database stored a third fewer rows (measured), since they delay the
- * reading of the database's answers. Pure.
+ * a core at most. That is enough: idle time does not make them free, since each delays the database's answers that came in
+ * the meantime. Pure.
  * @param {{ seconds: number, utilization: number, handled: number }} window utilization of the event loop, 1: never idle;
  *   handled: requests served or refused
  */

@@ -40,9 +40,6 @@ const EVIDENCE = 'tuning/evidence/'
 /** @type {Part} */
 const EVERY_TRIAL = ({ folder }) => [paragraph(`[Every trial of it](${EVIDENCE}${folder}/report.md).`)]
 
-/** @type {Part} */
-const ALL_OF_IT = ({ folder }) => [paragraph(`[All of it](${EVIDENCE}${folder}/report.md).`)]
-
 /** PgBouncer's version, which the cells with a PgBouncer report. @type {Part} */
 const PGBOUNCER = ({ records }) => {
   const versions = new Set(records.flatMap(({ settings }) => settings.PGBOUNCER ?? []))
@@ -83,7 +80,7 @@ const PAGES = {
         'answer',
         ({ findings }) => budgetBlocks(findings, 'cpu'),
         ({ findings }) => ratioBlocks(findings.closed),
-        ALL_OF_IT,
+        EVERY_TRIAL,
         SETTINGS_TOO,
       ],
     },
@@ -94,7 +91,7 @@ const PAGES = {
         ({ findings }) => findings.sentences.map((/** @type {string} */ text) => paragraph(text)),
         ({ findings }) => strategyBlocks(findings, 'strategies'),
         ({ findings }) => [...failingBlocks(findings), ...overheadBlocks(findings)],
-        ALL_OF_IT,
+        EVERY_TRIAL,
         SETTINGS_TOO,
       ],
     },

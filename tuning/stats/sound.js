@@ -50,6 +50,7 @@ export function generatorWasLimit(records) {
 }
 
 export const GENERATOR_LIMIT = 'the generator was the limit'
+export const GENERATOR_FULL = 'the generator ran, or waited for its core, nearly all the time'
 
 /** A warning if trials were left out. @param {Judged[]} records */
 export function leftOut(records) {

@@ -3,7 +3,7 @@ import { CORE_FULL_RATIO, finding, NOTHING, ofFailed } from './finding.js'
 
 /** @import { Detect } from './finding.js' */
 
-/** Of connections that a service closed after 1 ms, up to six were reset for each that was ended in time (measured). */
+/** More resets than this for each connection that was ended in time have another cause. */
 const RESETS_PER_END = 10
 
 /** Network time below this is negligible. */

@@ -55,6 +55,7 @@ t.test('Ctrl-C ends both services, and removes the checkouts', async (t) => {
   const argv = ['gate', '--base', 'HEAD~1', '--start', 'node server.mjs', '--out', `${folder}/run`]
   const lab = startLab(argv, {}, { cwd: folder })
   await lab.stderrHas('trial 2')
+  t.equal(checkoutsOf(lab.child.pid).length, 1)
   lab.child.kill('SIGINT')
   t.equal((await lab.ended).code, 130)
   t.strictSame(processesOf(folder), [])

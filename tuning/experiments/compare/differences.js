@@ -1,4 +1,5 @@
 import { pairedRatio, ratioText } from '../../stats/effects.js'
+import { GENERATOR_FULL } from '../../stats/sound.js'
 
 /** @import { Level, SideFindings } from './findings.js' */
 
@@ -29,7 +30,7 @@ function latencyDifference(both, confidence) {
   const refused = namesOf(both.filter(({ isRefused }) => isRefused))
   // A saturated generator adds the same latency to both sides: a difference despite it is real, but a tie may be due to it.
   const full = namesOf(both.filter(({ isGeneratorFull }) => found.tied && isGeneratorFull))
-  const bound = full && `the generator ran, or waited for its core, nearly all the time for ${full}`
+  const bound = full && `${GENERATOR_FULL} for ${full}`
   return judged(
     { about: `p50 at concurrency ${both[0].workers}`, better: 'less', ...found },
     refused ? `${refused} refused requests` : bound,

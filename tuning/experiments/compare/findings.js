@@ -3,7 +3,7 @@ import { median } from '../../../load/verdict/ranks.js'
 import { labelOf, silentSide } from '../../knobs/sides.js'
 import { capacityOf } from '../../stats/capacity-of.js'
 import { groupBy, totalsOf } from '../../stats/design.js'
-import { generatorShare, isFullShare } from '../../stats/sound.js'
+import { GENERATOR_FULL, generatorShare, isFullShare } from '../../stats/sound.js'
 import { isRefused, ladderOf, refusedRatio, refuses, SIDES, searchPlan, WORKERS } from './design.js'
 import { answerSentence, differencesOf } from './differences.js'
 import { percentileOf, samplesOf } from './samples.js'
@@ -106,7 +106,7 @@ function maximaOf(climbs) {
 function boundOf(maxima) {
   const rps = median(maxima.map((maximum) => maximum.rps))
   const isFull = isFullShare(median(maxima.map(({ generator_share }) => generator_share)))
-  if (isFull) return { rps, because: 'the generator ran, or waited for its core, nearly all the time' }
+  if (isFull) return { rps, because: GENERATOR_FULL }
   const rising = maxima.filter((maximum) => maximum.rising)
   if (2 * rising.length <= maxima.length) return null
   return { rps, because: `the last rung, ${rising[0].workers} workers, still brought more` }
