@@ -110,6 +110,12 @@ export const numberFlag = (about, min, max) => ({ value: 'N', about, ...wholeNum
 /** A flag for a seed. @param {string} about */
 export const seedFlag = (about) => numberFlag(about, 0, 2 ** 32 - 1)
 
+/** A flag for a percentage, 0 to 100. @param {string} about */
+export const percentFlag = (about) => ({
+  ...{ value: 'PERCENT', about, expected: 'a percentage such as 2 or 0.5%' },
+  parse: (/** @type {string} */ text) => (/^(\d{1,2}(\.\d+)?|100)%?$/.test(text) ? Number.parseFloat(text) : undefined),
+})
+
 /** A flag for a time. @param {string} about */
 export const durationFlag = (about) => {
   return { value: 'TIME', about, parse: duration, expected: 'a time such as 500ms, 10s or 2m' }

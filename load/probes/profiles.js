@@ -7,8 +7,7 @@ import { fileURLToPath } from 'node:url'
  *   timeDeltas: number[] }} CpuProfile as V8 writes it; timeDeltas in us
  * @typedef {CpuProfile['nodes'][0]['callFrame']} Frame
  * @typedef {Record<'base' | 'head', { profile: CpuProfile, root: string, cpu_us_per_request: number }>} Profiles root: folder of a checkout
- * @typedef {{ name: string, base_us: number, head_us: number }} Changed CPU time of a request within a function, file or package,
- *   excluding its callees
+ * @import { Change } from '../report/changes.js'
  */
 
 /** File that names the checkout: a resumed run has another one. */
@@ -30,17 +29,17 @@ export function profilerIn(folder, root) {
   return url.href
 }
 
-/** The functions in which a request's time has changed most. Pure. @param {Profiles} sides */
+/** The functions in which a request's time has changed most, without what they call. Pure. @param {Profiles} sides */
 export function changedFunctions(sides) {
   return changesOf(sides, functionOf)
 }
 
-/** The files and packages in which a request's time has changed most. Pure. @param {Profiles} sides */
+/** The files and packages in which a request's time has changed most, without what they call. Pure. @param {Profiles} sides */
 export function changedStages(sides) {
   return changesOf(sides, stageOf)
 }
 
-/** @param {Profiles} sides @param {typeof functionOf} nameOf @returns {Changed[]} */
+/** @param {Profiles} sides @param {typeof functionOf} nameOf @returns {Change[]} */
 function changesOf({ base, head }, nameOf) {
   const [before, after] = [base, head].map(({ profile, root, cpu_us_per_request }) => {
     const shares = sharesOf(profile, (frame) => nameOf(frame, root))
@@ -49,7 +48,7 @@ function changesOf({ base, head }, nameOf) {
   const changed = [...new Set([...before.keys(), ...after.keys()])].map((name) => {
     return { name, base_us: before.get(name) ?? 0, head_us: after.get(name) ?? 0 }
   })
-  const by = (/** @type {Changed} */ { base_us, head_us }) => Math.abs(head_us - base_us)
+  const by = (/** @type {Change} */ { base_us, head_us }) => Math.abs(head_us - base_us)
   return changed.sort((a, b) => by(b) - by(a)).slice(0, TOP)
 }
 
@@ -88,10 +87,22 @@ function fileOf(url, root) {
 }
 
 /**
+ * The profiles of both sides, each from its own folder. @param {string} folder @param {Record<string, number | undefined>} costs_us CPU time
+ * of a request to each side @returns {Profiles | null} null unless both were written
+ */
+export function readProfiles(folder, costs_us) {
+  const sides = ['base', 'head'].flatMap((side) => {
+    const [found, cpu_us_per_request] = [readProfile(path.join(folder, side)), costs_us[side]]
+    return found && cpu_us_per_request ? { ...found, cpu_us_per_request } : []
+  })
+  return sides.length === 2 ? { base: sides[0], head: sides[1] } : null
+}
+
+/**
  * The largest profile in a folder, which is the service's rather than npm's, and the folder of the checkout whose files it names.
  * @param {string} folder @returns {{ profile: CpuProfile, root: string } | null} null if none was written
  */
-export function readProfile(folder) {
+function readProfile(folder) {
   const files = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.cpuprofile')) : []
   const [largest] = files.map((name) => path.join(folder, name)).sort((a, b) => statSync(b).size - statSync(a).size)
   // A run of an older version did not write the root.

@@ -57,6 +57,11 @@ export function milliseconds(ms) {
   return `${(ms / 1000).toFixed(2)} s`
 }
 
+/** @param {number} bytes */
+export function mebibytes(bytes) {
+  return `${count(Math.round(bytes / 2 ** 20))} MiB`
+}
+
 /** 0.847 -> 85 % @param {number | null | undefined} ratio */
 export function wholePercent(ratio) {
   return Number.isNaN(ratio ?? Number.NaN) ? NONE : `${Math.round(Number(ratio) * 100)} %`

@@ -39,7 +39,7 @@ import { runExperiment } from './runner.js'
  *   done; a resumed run calls it again
  * @property {(cell: Cell | null, place: Place, plan: P) => Promise<Target>} [open] opens the target of a cell, which stays open
  *   while the steps ask for the same cell; by default the local API or the plan's URL
- * @property {(place: Place) => Promise<void>} [close] closes what `open` keeps for further cells
+ * @property {(place: Place, plan: P) => Promise<void>} [close] closes what `open` keeps for further cells
  * @property {(plan: P) => string} [pinning] describes which core runs what, if the default text does not fit
  * @property {(plan: P, records: TrialRecord[], run: any) => F} analyse called once, when no trial is left; returns plain data
  * @property {(findings: F) => Block[]} report the answer first, then what supports it

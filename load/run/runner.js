@@ -180,7 +180,7 @@ async function runTrials({ experiment, run, plan, results }, state, records, io,
   } finally {
     progress.stop()
     await opened?.target.stop()
-    await experiment.close?.(site.place)
+    await experiment.close?.(site.place, plan)
     await site.close()
   }
 }

@@ -5,7 +5,11 @@ import path from 'node:path'
 import { promisify } from 'node:util'
 import { makeScratch } from '../../sql/scratch.js'
 import { UsageError } from '../command/errors.js'
+import { freePorts } from '../system/ports.js'
 import { collect, startChild } from '../system/processes.js'
+import { openLocal, openStarted } from './index.js'
+
+/** @import { Place } from './index.js' */
 
 const execute = promisify(execFile)
 const BUILD_TIMEOUT_MS = 600_000
@@ -48,6 +52,17 @@ export async function checkOut(refs, { build, isOurs, signal, note }) {
     rmSync(folder, { recursive: true, force: true })
     throw error
   }
+}
+
+/**
+ * Starts what was checked out: the local API, or the command of a service, with a free PORT.
+ * @param {Place} place @param {string} root of the checkout @param {{ start?: string, path: string }} service path: of the requests
+ */
+export async function openCheckout(place, root, { start, path: requestPath }) {
+  if (!start) return openLocal({ ...place, root })
+  const [port] = await freePorts(1)
+  const url = `http://127.0.0.1:${port}${requestPath}`
+  return openStarted({ ...place, start, url, cwd: root, env: { ...place.env, PORT: String(port) } })
 }
 
 /** Links the repository's packages if the lock files agree. @param {string} root @param {string} own @returns {boolean} whether it did */

@@ -1,9 +1,12 @@
+import { decimal } from '../../load/report/format.js'
+
 /**
  * A comparison whose base is measured twice, so that its noise is known.
  * @typedef {{ apart: number, noise: number }} Pair of one block, as differences of logarithms; apart: of the head from the mean of both
  *   bases; noise: of the bases from each other
  * @typedef {{ ratio: number, low: number, high: number, noise_ratio: number, blocks: number }} Estimate head / base; noise_ratio: by which
  *   the base differs from itself in one of twenty blocks
+ * @typedef {'same or better' | 'regressed' | 'undecided'} Verdict
  */
 
 /**
@@ -11,6 +14,9 @@
  * loss, and 99 % to exclude one.
  */
 const Z = { figures: 1.96, worse: 2.241, same: 2.576 }
+
+/** Minimum number of blocks for a verdict: with fewer, the spread is hardly known. */
+export const LEAST_BLOCKS = 3
 
 /** NaN if a figure is missing. @param {Record<string, number>} figures of the base, the base again, and the head @returns {Pair} */
 export function pairOf({ base, again, head }) {
@@ -42,6 +48,12 @@ export function estimateOf(pairs, purpose = 'figures') {
   return { ratio, low, high, noise_ratio: Math.exp(Z.figures * deviation * Math.SQRT2), blocks }
 }
 
+/** `1.058 [1.032–1.085]` @param {Pick<Estimate, 'ratio' | 'low' | 'high'>} estimate */
+export function ratioText({ ratio, low, high }) {
+  const [one, from, to] = [ratio, low, high].map((value) => decimal(value, 3))
+  return Number.isFinite(high) ? `${one} [${from}–${to}]` : one
+}
+
 /** @param {number[]} values */
 function ascending(values) {
   return values.toSorted((a, b) => a - b)
@@ -71,6 +83,19 @@ function quantile(z, freedom) {
     (3 * z ** 7 + 19 * z ** 5 + 17 * z ** 3 - 15 * z) / 384,
   ]
   return terms.reduce((sum, term, i) => sum + term / freedom ** (i + 1), z)
+}
+
+/**
+ * The verdict so far: `regressed` if worse by more than the tolerance, `same or better` if worse by at most the tolerance, `undecided`
+ * as long as the interval does not tell which. Pure.
+ * @param {Pair[]} pairs @param {{ tolerance_ratio: number, isBetter: 'less' | 'more' }} how @returns {Verdict}
+ */
+export function verdictOf(pairs, { tolerance_ratio, isBetter }) {
+  if (pairs.length < LEAST_BLOCKS) return 'undecided'
+  const [worse, same] = [estimateOf(pairs, 'worse'), estimateOf(pairs, 'same')]
+  const [least, most] = isBetter === 'less' ? [worse.low, same.high] : [1 / worse.high, 1 / same.low]
+  if (least > 1 + tolerance_ratio) return 'regressed'
+  return most <= 1 + tolerance_ratio ? 'same or better' : 'undecided'
 }
 
 /**

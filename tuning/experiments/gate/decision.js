@@ -1,14 +1,13 @@
 import { isValid } from '../../../load/capacity/ladder.js'
 import { median } from '../../../load/verdict/ranks.js'
 import { groupBy } from '../../stats/design.js'
-import { estimateOf, pairOf } from '../../stats/twice.js'
+import { LEAST_BLOCKS, pairOf, verdictOf } from '../../stats/twice.js'
 
 /**
  * @import { TrialRecord } from '../../../load/report/record.js'
- * @import { Pair } from '../../stats/twice.js'
+ * @import { Pair, Verdict } from '../../stats/twice.js'
  * @typedef {{ name: string, of: (record: TrialRecord, side: string) => number | null | undefined, phase: 'together' | 'cost' | 'latency',
  *   isBetter: 'less' | 'more' }} Criterion of: a side's figure in a trial
- * @typedef {'same or better' | 'regressed' | 'undecided'} Verdict
  */
 
 /** The base runs twice: the difference between its two runs is the noise of this machine today. */
@@ -44,8 +43,6 @@ function ofOwn(of) {
   return (record, side) => (record.cell.side === side ? of(record) : null)
 }
 
-/** Minimum number of blocks: with fewer, the spread is hardly known. */
-export const LEAST_BLOCKS = 3
 /** Rounds of turns once the verdict is known: earlier, they would only delay it. */
 export const INFORMING_ROUNDS = 2
 /** Share of a side's requests that must succeed for its figures to describe the same work: an error is cheap. */
@@ -80,9 +77,9 @@ function usable(records, { phase }) {
 
 /** Share of requests that a side answered successfully: the median over the trials that loaded it. @param {TrialRecord[]} records @param {string} side */
 export function successOf(records, side) {
-  const known = records.map(({ cell, traffic, beside }) => {
-    return cell.side === side ? traffic.success_ratio : beside?.success_ratios?.[side]
-  })
+  const known = records.map(
+    (record) => ofOwn(({ traffic }) => traffic.success_ratio)(record, side) ?? record.beside?.success_ratios?.[side],
+  )
   return median(known.filter((ratio) => ratio !== undefined))
 }
 
@@ -131,19 +128,6 @@ export function decisionOf(all, tolerance_ratio) {
   const failing = broken.filter(({ length }) => length > 0).length
   const isBroken = verdict !== 'regressed' && (failsLater || failing >= LEAST_BLOCKS)
   return { criterion, pairs, verdict: isBroken ? 'regressed' : verdict, broken: isBroken ? broken.flat() : [] }
-}
-
-/**
- * The verdict so far: `regressed` if worse by more than the tolerance, `same or better` if worse by at most the tolerance, `undecided`
- * as long as the interval does not tell which. Pure.
- * @param {Pair[]} pairs @param {{ tolerance_ratio: number, isBetter: Criterion['isBetter'] }} how @returns {Verdict}
- */
-export function verdictOf(pairs, { tolerance_ratio, isBetter }) {
-  if (pairs.length < LEAST_BLOCKS) return 'undecided'
-  const [worse, same] = [estimateOf(pairs, 'worse'), estimateOf(pairs, 'same')]
-  const [least, most] = isBetter === 'less' ? [worse.low, same.high] : [1 / worse.high, 1 / same.low]
-  if (least > 1 + tolerance_ratio) return 'regressed'
-  return most <= 1 + tolerance_ratio ? 'same or better' : 'undecided'
 }
 
 /**

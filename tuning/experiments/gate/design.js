@@ -2,7 +2,8 @@ import { plateauDriver } from '../../../load/capacity/capacity.js'
 import { isSettled, isValid } from '../../../load/capacity/ladder.js'
 import { median } from '../../../load/verdict/ranks.js'
 import { visitsOf } from '../../stats/design.js'
-import { CRITERIA, decisionOf, INFORMING_ROUNDS, LEAST_BLOCKS, pairsOf, SIDES } from './decision.js'
+import { LEAST_BLOCKS } from '../../stats/twice.js'
+import { CRITERIA, decisionOf, INFORMING_ROUNDS, pairsOf, SIDES } from './decision.js'
 
 /**
  * @import { Plan, Step, TrialRecord } from '../../../load/report/record.js'
@@ -24,8 +25,6 @@ const LATER_TURNS = /** @type {const} */ (['cost', 'latency'])
 /** Share of the base's throughput that all sides together are offered when they are loaded at once. */
 const TOGETHER_SHARE = 0.6
 const TOGETHER_S = 8
-/** Load of the trial itself, on none of the sides. */
-const OWN = { rate_rps: 10, connections: 2 }
 export const CONNECTIONS = 128
 const WARMUP_S = 0.5
 /**
@@ -120,7 +119,9 @@ function togetherStep(plan, records, block) {
   if (isSettled(records.filter(({ at }) => at.block === block && at.phase === 'together'))) return null
   const side_rps = shareOfBase(records, TOGETHER_SHARE / SIDES.length)
   if (side_rps === null) return peakStep(plan, records)
-  const how = { ...OWN, warmup_s: FIRST_WARMUP_S.together, duration_s: TOGETHER_S }
+  // The load of the trial itself, on none of the sides.
+  const own = { rate_rps: 10, connections: 2 }
+  const how = { ...own, warmup_s: FIRST_WARMUP_S.together, duration_s: TOGETHER_S }
   return stepOf(plan, { phase: 'together', block }, { side: ALL, start: block + 1, side_rps }, how)
 }
 

@@ -1,12 +1,11 @@
-import { changedFunctions, changedStages, readProfile } from '../../../load/probes/profiles.js'
+import { changedFunctions, changedStages, readProfiles } from '../../../load/probes/profiles.js'
 import { percent } from '../../../load/report/format.js'
 import { blocksToDecide, estimateOf } from '../../stats/twice.js'
 import { CRITERIA, decidingOf, decisionOf, pairsOf, SIDES, successOf, typicalOf } from './decision.js'
 
 /**
  * @import { TrialRecord } from '../../../load/report/record.js'
- * @import { Profiles } from '../../../load/probes/profiles.js'
- * @import { Verdict } from './decision.js'
+ * @import { Verdict } from '../../stats/twice.js'
  * @import { GatePlan } from './design.js'
  */
 
@@ -28,7 +27,9 @@ export function findingsOf(plan, records, run) {
     return { criterion: one, base, head, estimate: estimateOf(own) }
   })
   const deciding = figures.find((one) => one.criterion === criterion)
-  const profiles = verdict === 'regressed' ? profilesOf(records, run) : null
+  const profiled = records.filter(({ at }) => at.phase === 'profile')
+  const costs_us = Object.fromEntries(profiled.map(({ cell, probes }) => [cell.side, probes.api?.cpu_us_per_request]))
+  const profiles = verdict === 'regressed' && run.profiles ? readProfiles(run.profiles, costs_us) : null
   const [functions, stages] = profiles ? [changedFunctions(profiles), changedStages(profiles)] : [[], []]
   const code = verdict === 'undecided' && plan.allows_undecided ? 0 : EXIT_CODES[verdict]
   const kept = {
@@ -45,15 +46,4 @@ export function findingsOf(plan, records, run) {
       : null,
     ...{ kept, plan, verdict, criterion, deciding, figures, functions, stages, more, broken, pairs },
   }
-}
-
-/** CPU profiles of both sides' processes; null unless both wrote one. @param {TrialRecord[]} records @param {any} run @returns {Profiles | null} */
-function profilesOf(records, { profiles }) {
-  const sides = ['base', 'head'].flatMap((side) => {
-    const found = profiles && readProfile(`${profiles}/${side}`)
-    const [record] = records.filter(({ at, cell }) => at.phase === 'profile' && cell.side === side)
-    const cpu_us_per_request = record?.probes.api?.cpu_us_per_request
-    return found && cpu_us_per_request ? { ...found, cpu_us_per_request } : []
-  })
-  return sides.length === 2 ? { base: sides[0], head: sides[1] } : null
 }

@@ -1,14 +1,16 @@
+import { rmSync } from 'node:fs'
 import path from 'node:path'
 import { UsageError } from '../../../load/command/errors.js'
-import { numberFlag, seedFlag } from '../../../load/command/flags.js'
+import { numberFlag, percentFlag, seedFlag } from '../../../load/command/flags.js'
+import { urlFlag } from '../../../load/command/references.js'
 import { MIX_FLAGS, mixOf } from '../../../load/generators/mix-flags.js'
 import { localPlan, PLAN_FLAGS } from '../../../load/run/plan.js'
 import { checkOut } from '../../../load/targets/checkouts.js'
-import { sideFlag } from '../../knobs/sides.js'
+import { stopSideBySide } from '../../../load/targets/side-by-side.js'
 import { blocksDuration, design } from './design.js'
 import { findingsOf } from './findings.js'
 import { commentOf, gateReport } from './report.js'
-import { closeServices, openService } from './services.js'
+import { openService } from './services.js'
 
 /**
  * @import { Experiment } from '../../../load/run/experiment.js'
@@ -20,8 +22,9 @@ import { closeServices, openService } from './services.js'
 const DEFAULTS = { blocks: 20, tolerance: 2, path: '/', seed: 1 }
 const QUICK_BLOCKS = 3
 const LOAD = { duration_s: 1, timeout_s: 10 }
+const pidFlag = (/** @type {string} */ about) => ({ ...PLAN_FLAGS.pid, multiple: false, about })
 
-/** Checkouts of the plans that name refs. @type {WeakMap<GatePlan, Checkouts & { profiles: string }>} */
+/** Checkouts of the plans that name refs. @typedef {Checkouts & { profiles: string }} GateCheckouts @type {WeakMap<GatePlan, GateCheckouts>} */
 const checkouts = new WeakMap()
 
 /** Did a change cost capacity? @type {Experiment<GatePlan, GateFindings>} */
@@ -50,20 +53,11 @@ export const gate = {
       parse: (text) => (/^\/[\x21-\x7e]*$/.test(text) ? text : undefined),
       expected: 'a path that begins with /',
     },
-    'url-base': { value: 'URL', about: 'a running service instead of --base', ...sideFlag('url-base') },
-    'url-head': { value: 'URL', about: 'a running service instead of --head', ...sideFlag('url-head') },
-    'pid-base': {
-      ...PLAN_FLAGS.pid,
-      multiple: false,
-      about: 'process of --url-base, to judge the CPU per request (default: judge the throughput)',
-    },
-    'pid-head': { ...PLAN_FLAGS.pid, multiple: false, about: 'process of --url-head' },
-    tolerance: {
-      ...numberFlag(`accepted loss in percent (default ${DEFAULTS.tolerance})`, 0, 100),
-      value: 'PERCENT',
-      parse: (text) => (/^(\d{1,2}(\.\d+)?|100)%?$/.test(text) ? Number.parseFloat(text) : undefined),
-      expected: 'a percentage such as 2 or 0.5%',
-    },
+    'url-base': urlFlag('url-base', 'a running service instead of --base'),
+    'url-head': urlFlag('url-head', 'a running service instead of --head'),
+    'pid-base': pidFlag('process of --url-base, to judge the CPU per request (default: judge the throughput)'),
+    'pid-head': pidFlag('process of --url-head'),
+    tolerance: percentFlag(`accepted loss in percent (default ${DEFAULTS.tolerance})`),
     'allow-undecided': { value: '', about: 'exit code 0 also for an undecided answer' },
     blocks: numberFlag(`maximum number of starts of each side (default ${DEFAULTS.blocks})`, 3, 1000),
     quick: { value: '', about: `at most ${QUICK_BLOCKS} blocks: under two minutes` },
@@ -87,8 +81,12 @@ export const gate = {
     return { commits: found.commits, checkouts: found.paths, profiles: found.profiles }
   },
   design,
-  open: (cell, place, plan) => openService(/** @type {any} */ (cell), place, plan, checkouts.get(plan) ?? null),
-  close: closeServices,
+  open: (cell, place, plan) => openService(/** @type {any} */ (cell), place, plan, checkouts.get(plan)),
+  async close(place, plan) {
+    await stopSideBySide(place)
+    const { folder } = checkouts.get(plan) ?? {}
+    if (folder) rmSync(folder, { recursive: true, force: true })
+  },
   analyse: findingsOf,
   report: gateReport,
   files: (findings, run) => ({ 'comment.md': commentOf(findings, run) }),
@@ -102,7 +100,7 @@ function planOf(flags) {
   const misfits = {
     '--base: expected a commit, branch or tag to compare with, such as main, or --url-base, got neither':
       !hasUrls && base === undefined,
-    '--url-base: requires --url-head, and the other way round': hasUrls && !(urlBase?.url && urlHead?.url),
+    '--url-base: requires --url-head, and the other way round': hasUrls && !(urlBase && urlHead),
     '--url-base: cannot be combined with --base, --head, --start or --build':
       hasUrls && [base, flags.head, start, flags.build].some((one) => one !== undefined),
     '--pid-base: requires --url-base; what is started here is known':
@@ -118,10 +116,10 @@ function planOf(flags) {
     ...localPlan({ seed, ...LOAD }),
     mix: mixOf({ ...flags, seed, ...(!isOurs && !isTold && { method: 'GET' }) }),
     // A database is needed only if the API is ours.
-    url: isOurs ? null : (urlBase?.url ?? `http://127.0.0.1${path}`),
+    url: isOurs ? null : (urlBase ?? `http://127.0.0.1${path}`),
     sides: {
-      base: { ref: hasUrls ? null : base, url: urlBase?.url ?? null, pid: flags['pid-base'] ?? null },
-      head: { ref: hasUrls ? null : head, url: urlHead?.url ?? null, pid: flags['pid-head'] ?? null },
+      base: { ref: hasUrls ? null : base, url: urlBase ?? null, pid: flags['pid-base'] ?? null },
+      head: { ref: hasUrls ? null : head, url: urlHead ?? null, pid: flags['pid-head'] ?? null },
     },
     ...(start && { start }),
     ...{ build, path, tolerance_ratio: tolerance / 100, blocks, allows_undecided: flags['allow-undecided'] === true },

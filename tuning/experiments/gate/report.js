@@ -1,14 +1,13 @@
 import { answer, heading, method, paragraph, sectionsOf, table } from '../../../load/report/blocks.js'
-import { count, decimal, milliseconds, percent } from '../../../load/report/format.js'
+import { changesTable, largestText } from '../../../load/report/changes.js'
+import { count, decimal, mebibytes, milliseconds, percent, tenthPercent } from '../../../load/report/format.js'
 import { markdownOf } from '../../../load/report/markdown.js'
-import { estimateOf } from '../../stats/twice.js'
-import { LEAST_BLOCKS, successOf } from './decision.js'
+import { estimateOf, LEAST_BLOCKS, ratioText } from '../../stats/twice.js'
+import { successOf } from './decision.js'
 
 /**
  * @import { Block } from '../../../load/report/blocks.js'
  * @import { Run } from '../../../load/report/record.js'
- * @import { Changed } from '../../../load/probes/profiles.js'
- * @import { Estimate } from '../../stats/twice.js'
  * @import { Criterion } from './decision.js'
  * @import { GateFindings } from './findings.js'
  */
@@ -19,41 +18,28 @@ const UNITS = {
   throughput: (rps) => `${count(Math.round(rps))}/s`,
   p50: milliseconds,
   p99: milliseconds,
-  memory: (bytes) => `${Math.round(bytes / 2 ** 20)} MiB`,
+  memory: mebibytes,
 }
 
 /** @param {GateFindings} findings @returns {Block[]} */
 export function gateReport(findings) {
   const { plan, figures, functions, stages } = findings
   const rows = figures.map(({ criterion: { name }, base, head, estimate }) => {
-    const { blocks, noise_ratio } = estimate
-    return [name, UNITS[name](base), UNITS[name](head), ratioText(estimate), percentText(noise_ratio), String(blocks)]
+    const noise = tenthPercent(estimate.noise_ratio - 1)
+    return [name, UNITS[name](base), UNITS[name](head), ratioText(estimate), noise, String(estimate.blocks)]
   })
   return [
     answer(sentence(findings)),
     table(['', 'base', 'head', 'head / base', 'noise', 'blocks'], rows, { name: 'figures' }),
-    ...profile('files and packages', 'file or package', stages),
-    ...profile('functions', 'function', functions),
+    ...changesTable({ what: 'files and packages', column: 'file or package' }, stages),
+    ...changesTable({ what: 'functions', column: 'function' }, functions),
     heading('How to read it', { detail: true }),
     paragraph(
-      `Medians, and the ratio of head to base with a 95 % interval, over the blocks; noise: by how much the base differs from itself in one of twenty blocks. Accepted is ${percentText(1 + plan.tolerance_ratio)} more.`,
+      `Medians, and the ratio of head to base with a 95 % interval, over the blocks; noise: by how much the base differs from itself in one of twenty blocks. Accepted is ${tenthPercent(plan.tolerance_ratio)} more.`,
     ),
     method([
       'Each block starts the base twice and the head once, all on one core. For the CPU per request, all are loaded at the same time, at 60 % of the throughput of the base, so that a change of the core costs all of them the same: each second is compared for itself, and the median of the seconds counts. Once the verdict is known, the services of the last block are loaded in turns, for information: as much as they take, and at half of that for the latency, in two rounds, each of which counts as a block. Where loading all at once gives no figures, the turns of each block decide; so they do for services that run already. A fifth of the blocks at either end is left out of the ratio (a trimmed mean), and the verdict is looked for after each block, by intervals of 97.5 % for a loss, and of 99 % for none.',
     ]),
-  ]
-}
-
-/** @param {string} what @param {string} column @param {Changed[]} changed @returns {Block[]} */
-function profile(what, column, changed) {
-  if (changed.length === 0) return []
-  const rows = changed.map(({ name, base_us, head_us }) => {
-    const change = `${head_us > base_us ? '+' : ''}${decimal(head_us - base_us, 1)} us`
-    return [`\`${name}\``, `${decimal(base_us, 1)} us`, `${decimal(head_us, 1)} us`, change]
-  })
-  return [
-    paragraph(`Where the CPU time of a request went, by the ${what} that changed most (without what they call):`),
-    table([column, 'base', 'head', 'change'], rows),
   ]
 }
 
@@ -63,22 +49,15 @@ function sentence({ verdict, deciding, criterion, plan, more, stages, broken, pa
     return `Regressed: only ${percent(successOf(broken, 'head'))} of the requests to head succeeded, in ${broken.length} trials whose block shows no such failures of base.`
   if (!deciding) return 'Undecided: nothing could be compared.'
   const found = `${criterion.name} of head / base: ${ratioText(deciding.estimate)}`
-  const accepted = percentText(1 + plan.tolerance_ratio)
+  const accepted = tenthPercent(plan.tolerance_ratio)
   if (verdict === 'same or better') return `Same or better: ${found}; at most ${accepted} worse is accepted.`
-  if (verdict === 'regressed') return `Regressed: ${found}; at most ${accepted} worse was accepted.${stageText(stages)}`
+  if (verdict === 'regressed')
+    return `Regressed: ${found}; at most ${accepted} worse was accepted. ${largestText(stages)}`.trim()
   const wanted = Number.isFinite(Number(more)) ? ` About ${count(Number(more))} blocks would decide (--blocks).` : ''
   if (pairs.length < LEAST_BLOCKS)
     return `Undecided: ${found}, from ${pairs.length} blocks; ${LEAST_BLOCKS} are needed.`
   const wide = `${criterion.name} of head / base: ${ratioText(estimateOf(pairs, 'same'))}`
-  return `Undecided: ${wide}; this interval (99 %) holds ${accepted} worse, and this machine differs from itself by ${percentText(deciding.estimate.noise_ratio)}.${wanted}`
-}
-
-/** Names the stage with the largest part of a request's extra cost. @param {Changed[]} stages */
-function stageText(stages) {
-  const [most] = stages.toSorted((a, b) => b.head_us - b.base_us - (a.head_us - a.base_us))
-  return most && most.head_us > most.base_us
-    ? ` The largest part is in ${most.name}: +${decimal(most.head_us - most.base_us, 1)} us a request.`
-    : ''
+  return `Undecided: ${wide}; this interval (99 %) holds ${accepted} worse, and this machine differs from itself by ${tenthPercent(deciding.estimate.noise_ratio - 1)}.${wanted}`
 }
 
 /** The report as a comment for a pull request, with the machine and the command instead of the explanations. @param {GateFindings} findings @param {Run} run */
@@ -88,15 +67,4 @@ export function commentOf(findings, { machine, argv, problem, interrupted }) {
   const where = `${machine.cpu_model}, ${machine.cores} cores, ${machine.kernel}`
   const first = incomplete ? [paragraph(`**No trustworthy answer: ${incomplete}.**`)] : []
   return markdownOf([...first, ...blocks, paragraph(`Measured on ${where}, by \`redline gate ${argv.join(' ')}\`.`)])
-}
-
-/** @param {Pick<Estimate, 'ratio' | 'low' | 'high'>} estimate */
-function ratioText({ ratio, low, high }) {
-  const [one, from, to] = [ratio, low, high].map((value) => decimal(value, 3))
-  return Number.isFinite(high) ? `${one} [${from}–${to}]` : one
-}
-
-/** @param {number} ratio */
-function percentText(ratio) {
-  return `${decimal((ratio - 1) * 100, 1)} %`
 }

@@ -2,7 +2,7 @@ import { COLD_WARMUP_S, isValid, MAX_INVALID } from '../../../load/capacity/ladd
 import { NotApplied, UsageError } from '../../../load/command/errors.js'
 import { duration, durationFlag, numberFlag, seedFlag } from '../../../load/command/flags.js'
 import { answer, method, table } from '../../../load/report/blocks.js'
-import { breakdown, count, milliseconds, NONE, offered, wholePercent } from '../../../load/report/format.js'
+import { breakdown, count, mebibytes, milliseconds, NONE, offered, wholePercent } from '../../../load/report/format.js'
 import { localPlan } from '../../../load/run/plan.js'
 import { openPlanned } from '../../../load/run/runner.js'
 import { openCell } from '../../knobs/open-cell.js'
@@ -138,7 +138,7 @@ function loads(peak_rps, records) {
     count(traffic.status[503] ?? 0),
     breakdown(traffic.errors),
     wholePercent(api.cpu_core_ratio),
-    api.rss_bytes === undefined ? NONE : `${Math.round(api.rss_bytes / 2 ** 20)} MiB`,
+    api.rss_bytes === undefined ? NONE : mebibytes(api.rss_bytes),
   ])
   const accepted = ['accepted p50', 'p99', ...(isSplit(records) ? ['p99 in the service'] : [])]
   const head = [

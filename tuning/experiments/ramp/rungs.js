@@ -1,5 +1,5 @@
 import { table } from '../../../load/report/blocks.js'
-import { count, figure, milliseconds, NONE, percent, wholePercent } from '../../../load/report/format.js'
+import { count, figure, mebibytes, milliseconds, NONE, percent, wholePercent } from '../../../load/report/format.js'
 import { median } from '../../../load/verdict/ranks.js'
 
 /**
@@ -9,7 +9,6 @@ import { median } from '../../../load/verdict/ranks.js'
  */
 
 const megabytesPerSecond = (/** @type {number} */ rate_bytes) => `${(rate_bytes / 1e6).toFixed(1)} MB/s`
-const mebibytes = (/** @type {number} */ bytes) => `${count(Math.round(bytes / 2 ** 20))} MiB`
 
 /** @type {Column[]} */
 const FIGURES = [

@@ -1,7 +1,7 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
-import { changedFunctions, changedStages, profilerIn, readProfile } from '../../../../load/probes/profiles.js'
+import { changedFunctions, changedStages, profilerIn, readProfiles } from '../../../../load/probes/profiles.js'
 
 /** @param {Record<string, number>} times_us by function @param {string} root */
 function profileOf(times_us, root) {
@@ -70,16 +70,17 @@ t.test('a file or a package is a stage, and so is what Node.js does itself', asy
   )
 })
 
-t.test('the largest profile of a folder is the one of the service', async (t) => {
-  const folder = t.testdir({
-    'a.cpuprofile': '{"nodes":[1]}',
-    'b.cpuprofile': '{"nodes":[1,2,3]}',
-    'c.txt': 'x'.repeat(99),
+t.test('the profiles of both sides: of each, the largest file, which is that of the service', async (t) => {
+  const files = { 'a.cpuprofile': '{"nodes":[1]}', 'b.cpuprofile': '{"nodes":[1,2,3]}', 'c.txt': 'x'.repeat(99) }
+  const folder = t.testdir({ base: files, head: { ...files } })
+  for (const side of ['base', 'head']) profilerIn(path.join(folder, side), `/somewhere/${side}`)
+  const [profile, costs_us] = [{ nodes: [1, 2, 3] }, { base: 40, head: 44 }]
+  t.strictSame(readProfiles(folder, costs_us), {
+    base: { profile, root: '/somewhere/base', cpu_us_per_request: 40 },
+    head: { profile, root: '/somewhere/head', cpu_us_per_request: 44 },
   })
-  profilerIn(folder, '/somewhere/base')
-  t.strictSame(readProfile(folder), { profile: { nodes: [1, 2, 3] }, root: '/somewhere/base' })
-  t.equal(readProfile(path.join(folder, 'none')), null)
-  fs.rmSync(path.join(folder, 'a.cpuprofile'))
-  fs.rmSync(path.join(folder, 'b.cpuprofile'))
-  t.equal(readProfile(folder), null)
+  t.equal(readProfiles(folder, { base: 40 }), null, 'a cost is not known')
+  t.equal(readProfiles(path.join(folder, 'none'), costs_us), null)
+  for (const file of ['a.cpuprofile', 'b.cpuprofile']) fs.rmSync(path.join(folder, 'head', file))
+  t.equal(readProfiles(folder, costs_us), null)
 })

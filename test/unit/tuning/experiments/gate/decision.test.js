@@ -1,7 +1,7 @@
 import t from 'tap'
 import { normal, seededRandom } from '../../../../../load/system/random.js'
-import { criterionOf, decisionOf, pairsOf, verdictOf } from '../../../../../tuning/experiments/gate/decision.js'
-import { blocksToDecide, estimateOf } from '../../../../../tuning/stats/twice.js'
+import { criterionOf, decisionOf, pairsOf } from '../../../../../tuning/experiments/gate/decision.js'
+import { blocksToDecide, estimateOf, verdictOf } from '../../../../../tuning/stats/twice.js'
 
 const RUNS = 1000
 /** As many as the gate measures by default. */
