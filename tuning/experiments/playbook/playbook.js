@@ -16,7 +16,7 @@ import { resultOf } from './results.js'
  * @import { Cell, TrialRecord } from '../../../load/report/record.js'
  */
 
-const DEFAULTS = { blocks: 6, most_blocks: 18, seed: 1 }
+const DEFAULTS = { blocks: 6, most_blocks: 36, seed: 1 }
 const QUICK = 1
 const TIMEOUT_S = 10
 const IDS = CLAIMS.map(({ id }) => id)
