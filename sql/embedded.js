@@ -7,8 +7,8 @@ import os from 'node:os'
 import path from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import getPort from 'get-port'
 import { postgresUser, usableBinaries } from './binaries.js'
+import { freePort } from './free-port.js'
 import { leashed } from './leash.js'
 import { makeScratch, removeLeftovers } from './scratch.js'
 
@@ -112,7 +112,7 @@ export async function initialiseIn(folder, model) {
  */
 async function start(cluster, ownPort) {
   for (const until = Date.now() + START_TIMEOUT_MS; ; await pause(50)) {
-    const port = ownPort ?? (await getPort({ host: '127.0.0.1' }))
+    const port = ownPort ?? (await freePort())
     const { child, log } = await startPostmaster(cluster, port)
     if (child) return { port, child }
     const mayPass = ownPort !== undefined || /could not bind|in use/.test(log)

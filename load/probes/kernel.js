@@ -31,12 +31,12 @@ export function watchKernel({ url, ours }) {
       const disk = disks()
       return async () => {
         if (!last) return {}
-        const { at_us, time_wait, waited_us, cores, tcp } = last
+        const { to_us, time_wait, waited_us, cores, tcp } = last
         const grown = Object.entries(tcp).map(([name, count]) => [name, count - first.tcp[name]])
         const pressures = Object.entries(waited_us).map(([name, all_us]) => {
           const before_us = first.waited_us[name]
           const isKnown = all_us !== null && before_us !== null
-          return [`pressure_${name}_ratio`, isKnown ? (all_us - before_us) / (at_us - first.at_us) : null]
+          return [`pressure_${name}_ratio`, isKnown ? (all_us - before_us) / (to_us - first.from_us) : null]
         })
         const available_kib = numberIn('/proc/meminfo', /^MemAvailable:\s+(\d+) kB$/m)
         return {
@@ -58,7 +58,8 @@ function readCounters() {
   const snmp = pairs('/proc/net/snmp', 'Tcp:')
   if (!netstat || !snmp) return null
   return {
-    at_us: performance.now() * 1000,
+    // Before and after the rest is read, so that no wait is longer than the time in which it happened.
+    from_us: performance.now() * 1000,
     tcp: /** @type {Record<string, number>} */ ({
       listen_overflows: netstat.ListenOverflows,
       listen_drops: netstat.ListenDrops,
@@ -73,6 +74,7 @@ function readCounters() {
       memory: waitedFor('memory'),
     }),
     cores: coreTimes(),
+    to_us: performance.now() * 1000,
   }
 }
 

@@ -1,21 +1,14 @@
-import { randomInt } from 'node:crypto'
 import net from 'node:net'
-import getPort from 'get-port'
+import { freePort } from '../../sql/free-port.js'
 import { ServiceEnded } from '../command/errors.js'
 
-/** Range below the ephemeral ports, which do not stay free for long under load. */
-const RANGE = { from: 12_000, to: 32_000 }
-const DRAWS = 20
 const START_TRIES = 3
 
 /** Returns distinct loopback ports on which nobody listens. @param {number} count */
 export async function freePorts(count) {
   /** @type {number[]} */
   const ports = []
-  while (ports.length < count) {
-    const candidates = Array.from({ length: DRAWS }, () => randomInt(RANGE.from, RANGE.to))
-    ports.push(await getPort({ host: '127.0.0.1', port: candidates, exclude: ports }))
-  }
+  while (ports.length < count) ports.push(await freePort(ports))
   return ports
 }
 

@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { ServiceEnded } from '../command/errors.js'
 import { startChild } from './processes.js'
 
-const START_TIMEOUT_MS = 10_000
+const START_TIMEOUT_MS = 30_000
 const POLL_MS = 20
 
 /**

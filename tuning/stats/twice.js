@@ -1,9 +1,10 @@
 import { decimal } from '../../load/report/format.js'
+import { median } from '../../load/verdict/ranks.js'
 
 /**
- * A comparison whose base is measured twice, so that its noise is known.
- * @typedef {{ apart: number, noise: number }} Pair of one block, as differences of logarithms; apart: of the head from the mean of both
- *   bases; noise: of the bases from each other
+ * A comparison whose base is measured twice, and perhaps its head, too, so that the noise is known.
+ * @typedef {{ apart: number, noise: number[] }} Pair of one block, as differences of logarithms; apart: of the head from the base, or of
+ *   their means; noise: of the bases from each other, and of the heads
  * @typedef {{ ratio: number, low: number, high: number, noise_ratio: number, blocks: number }} Estimate head / base; noise_ratio: by which
  *   the base differs from itself in one of twenty blocks
  * @typedef {'same or better' | 'regressed' | 'undecided'} Verdict
@@ -18,32 +19,54 @@ const Z = { figures: 1.96, worse: 2.241, same: 2.576 }
 /** Minimum number of blocks for a verdict: with fewer, the spread is hardly known. */
 export const LEAST_BLOCKS = 3
 
-/** NaN if a figure is missing. @param {Record<string, number>} figures of the base, the base again, and the head @returns {Pair} */
-export function pairOf({ base, again, head }) {
-  const [first, second, changed] = [base, again, head].map(Math.log)
-  return { apart: changed - (first + second) / 2, noise: second - first }
+/** NaN if a figure is missing. @param {number[]} bases two @param {number[]} heads one or two @returns {Pair} */
+export function pairOf(bases, heads) {
+  const logs = [bases, heads].map((figures) => figures.map(Math.log))
+  const noise = logs.filter(({ length }) => length === 2).map(([first, second]) => second - first)
+  return { apart: meanOf(logs[1]) - meanOf(logs[0]), noise }
+}
+
+/**
+ * Medians of the pairs of a block's parts; null if no pair is known.
+ * @param {Record<string, number>[]} parts figures by name @param {string[]} bases names of two figures @param {string[]} heads names; those
+ *   that a part lacks do not count @returns {Pair | null}
+ */
+export function typicalPair(parts, bases, heads) {
+  const known = heads.filter((name) => parts.every((part) => name in part))
+  const pairs = parts.map((part) => {
+    const figureOf = (/** @type {string} */ name) => part[name]
+    return pairOf(bases.map(figureOf), known.map(figureOf))
+  })
+  const apart = median(pairs.map((pair) => pair.apart))
+  const noise = (pairs[0]?.noise ?? []).map((_, i) => median(pairs.map((pair) => pair.noise[i])))
+  return Number.isFinite(apart) ? { apart, noise } : null
 }
 
 /** Share of the blocks that are ignored at either end: a noisy neighbour distorts some blocks by far more than the others differ. */
 const TRIMMED_SHARE = 0.2
 
 /**
- * The ratio of head to base by a trimmed mean, with an interval by Student's t from winsorized squares (Yuen 1974). Both kinds of
- * differences share one variance s²: the head from two bases varies by 3/2 s², and the two bases from each other by 2 s² around 0. So the
- * pooled estimate from n counted blocks has 2n - 1 degrees of freedom. Pure.
+ * The ratio of head to base by a trimmed mean, with an interval by Student's t from winsorized squares (Yuen 1974). All differences
+ * share one variance s²: one head from two bases varies by 3/2 s², two heads by s², and two copies from each other by 2 s² around 0. So
+ * n counted blocks have 2n - 1 degrees of freedom. With two heads there are n more differences, but they count for no more freedom:
+ * whatever disturbs a block disturbs all that runs in it. Pure.
  * @param {Pair[]} pairs @param {keyof typeof Z} [purpose] @returns {Estimate}
  */
 export function estimateOf(pairs, purpose = 'figures') {
   const { length: blocks } = pairs
   const trimmed = Math.floor(TRIMMED_SHARE * blocks)
   const counted = blocks - 2 * trimmed
-  const [apart, noise] = [pairs.map((pair) => pair.apart), pairs.map((pair) => pair.noise)].map(ascending)
+  const copies = Math.min(...pairs.map(({ noise }) => noise.length))
+  const copied = pairs[0].noise.slice(0, copies).map((_, i) => ascending(pairs.map(({ noise }) => noise[i])))
+  const apart = ascending(pairs.map((pair) => pair.apart))
   const mean = meanOf(apart.slice(trimmed, blocks - trimmed))
-  const squares = squaresOf(winsorized(apart, trimmed)) / 1.5 + squaresOf(winsorized(noise, trimmed), 0) / 2
+  const share = 1 / 2 + 1 / copies
+  const ofCopies = copied.reduce((sum, noise) => sum + squaresOf(winsorized(noise, trimmed), 0) / 2, 0)
+  const squares = squaresOf(winsorized(apart, trimmed)) / share + ofCopies
   const freedom = 2 * counted - 1
-  const deviation = Math.sqrt(squares / freedom)
+  const deviation = Math.sqrt(squares / ((1 + copies) * counted - 1))
   const half =
-    blocks < 2 ? Number.POSITIVE_INFINITY : quantile(Z[purpose], freedom) * deviation * Math.sqrt(1.5 / counted)
+    blocks < 2 ? Number.POSITIVE_INFINITY : quantile(Z[purpose], freedom) * deviation * Math.sqrt(share / counted)
   const [ratio, low, high] = [mean, mean - half, mean + half].map(Math.exp)
   return { ratio, low, high, noise_ratio: Math.exp(Z.figures * deviation * Math.SQRT2), blocks }
 }

@@ -137,12 +137,13 @@ const TABLES = [
 const changing = await createDatabase('changing', SCHEMA)
 const single = await startApi(t, changing, { INSERT_MODE: 'single', POOL_MAX: '1' })
 
-/** Started early, since it is given up only after 10 s. */
+/** Started early, since it is given up only after ten seconds. */
 const lab = openLocal({
   databaseUrl: await createDatabase('empty'),
   cores: null,
   env: process.env,
   logFile: path.join(temporaryFolder(t), 'api.log'),
+  start_ms: 10_000,
 }).catch((error) => error)
 
 for (const { name, statements, options, status, detail, post: answer } of DATABASES) {
@@ -264,8 +265,11 @@ t.test('many probes at once share one look and one session', async (t) => {
   const startedAt_ms = performance.now()
   const api = await startApi(t, await createDatabase('probed', SCHEMA))
   for (let round = 0; round < 2; round++) {
-    const verdicts = await Promise.all(Array.from({ length: 100 }, () => readyz(api)))
-    t.strictSame([...new Set(verdicts.map(({ code }) => code))], [200])
+    // On a machine that stands still for a second, a look ends at its bound.
+    await until('a hundred probes that say 200', async () => {
+      const verdicts = await Promise.all(Array.from({ length: 100 }, () => readyz(api)))
+      return verdicts.every(({ code }) => code === 200)
+    })
   }
   const sessions = await rows(server.url, "SELECT application_name FROM pg_stat_activity WHERE datname = 'probed'")
   t.strictSame(

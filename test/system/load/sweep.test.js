@@ -5,6 +5,7 @@ import path from 'node:path'
 import t from 'tap'
 import { nameOf } from '../../../load/probes/process.js'
 import { openDatabase } from '../../../sql/database.js'
+import { PATIENT } from '../../support/api.js'
 import { rows } from '../../support/database.js'
 import { runHere } from '../../support/in-process.js'
 import { readRun, readTrials, temporaryFolder } from '../../support/lab.js'
@@ -125,7 +126,7 @@ t.test('rows that the database loses are missed; settings come from the environm
     'CREATE FUNCTION lose() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN DELETE FROM users WHERE id % 10 = 0; RETURN NULL; END $$',
   )
   await rows(lossy.url, 'CREATE TRIGGER lose AFTER INSERT ON users FOR EACH STATEMENT EXECUTE FUNCTION lose()')
-  const env = { DATABASE_URL: url, POOL_MAX: '3', INSERT_MODE: 'single' }
+  const env = { ...PATIENT, DATABASE_URL: url, POOL_MAX: '3', INSERT_MODE: 'single' }
   const { code, stderr } = await runHere(['sweep', '--rates', '100', ...SHORT, '--out', out], { env })
   t.equal(code, 1)
   t.match(stderr, /no trustworthy answer: 1 of the loads asked for had no valid trial/)

@@ -79,7 +79,7 @@ t.test('no variable of the environment takes a stage away', async (t) => {
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   const preload = `${PRELOAD}?socket=${path.join(folder, 'orders')}&token=a-token`
   const env = { ...process.env, HOST: '127.0.0.1', NODE_OPTIONS: `--import=${preload}` }
-  const { status, stderr } = spawnSync(process.execPath, [server], { env, encoding: 'utf8', timeout: 10_000 })
+  const { status, stderr } = spawnSync(process.execPath, [server], { env, encoding: 'utf8', timeout: 60_000 })
   t.match(
     { status, stderr },
     { status: 2, stderr: /^redline: the preload of ablate: expected the one-off token in that folder/ },

@@ -1,11 +1,13 @@
 import t from 'tap'
 import { NotApplied } from '../../../load/command/errors.js'
 import { openDatabase } from '../../../sql/database.js'
+import { PATIENT } from '../../support/api.js'
 import { openUnpinned, statuses } from '../../support/cells.js'
 import { rows } from '../../support/database.js'
 import { isOurs, processesOf } from '../../support/lab.js'
 import { newDatabase } from '../../support/postgres.js'
 import { without } from '../../support/skip.js'
+import { until } from '../../support/until.js'
 
 const skip = without('pgbouncer', '--version') ?? false
 
@@ -15,7 +17,7 @@ t.test(
   async (t) => {
     const embedded = await newDatabase(t)
     const levels = { INSERT_MODE: 'single', POOL_MAX: 10, DB_DELAY_MS: 20, PGBOUNCER_POOL: 2 }
-    const target = await openUnpinned(t, embedded.url, levels)
+    const target = await openUnpinned(t, embedded.url, levels, { ...process.env, ...PATIENT })
     t.match(target.settings, { POOL_MAX: 10, DB_DELAY_MS: 20, PGBOUNCER_POOL: 2, PGBOUNCER: /^\d+\.\d+/ })
 
     const answered = statuses(target.url, 60)
@@ -29,7 +31,7 @@ t.test(
     t.ok((await answered).every((status) => status === 201))
     t.equal(most, 2, 'though the pool of the API has ten')
     await target.stop()
-    t.equal((await rows(embedded.url, sessions, ['redline-api']))[0].count, 0)
+    await until('its sessions to end', async () => (await rows(embedded.url, sessions, ['redline-api']))[0].count === 0)
     t.strictSame(processesOf('redline-pgbouncer-').filter(isOurs), [])
   },
 )

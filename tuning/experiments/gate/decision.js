@@ -1,7 +1,7 @@
 import { isValid } from '../../../load/capacity/ladder.js'
 import { median } from '../../../load/verdict/ranks.js'
 import { groupBy } from '../../stats/design.js'
-import { LEAST_BLOCKS, pairOf, verdictOf } from '../../stats/twice.js'
+import { LEAST_BLOCKS, typicalPair, verdictOf } from '../../stats/twice.js'
 
 /**
  * @import { TrialRecord } from '../../../load/report/record.js'
@@ -11,7 +11,11 @@ import { LEAST_BLOCKS, pairOf, verdictOf } from '../../stats/twice.js'
  */
 
 /** The base runs twice: the difference between its two runs is the noise of this machine today. */
-export const SIDES = ['base', 'again', 'head']
+const BASES = ['base', 'again']
+/** Two copies of the head where all are loaded at once; in turns, only the first. */
+export const HEADS = ['head', 'head again']
+export const TOGETHER = [...BASES, ...HEADS]
+export const SIDES = [...BASES, HEADS[0]]
 
 /**
  * Criteria of the comparison; the first one with enough figures decides. If all sides are loaded at once, a change in the
@@ -56,9 +60,7 @@ export function pairsOf(records, criterion) {
       criterion.phase === 'together'
         ? own.flatMap(({ probes }) => windowsOf(probes))
         : [Object.fromEntries(SIDES.map((side) => [side, typicalOf(own, criterion, side)]))]
-    const pairs = parts.map(pairOf)
-    const [apart, noise] = [median(pairs.map((pair) => pair.apart)), median(pairs.map((pair) => pair.noise))]
-    return Number.isFinite(apart) ? { apart, noise } : []
+    return typicalPair(parts, BASES, HEADS) ?? []
   })
 }
 
@@ -71,7 +73,7 @@ export function typicalOf(records, criterion, side) {
 /** @param {TrialRecord[]} records @param {Criterion} criterion */
 function usable(records, { phase }) {
   return records.filter((record) => {
-    return record.at.phase === phase && isValid(record) && SIDES.every((side) => !isFailing(record, side))
+    return record.at.phase === phase && isValid(record) && TOGETHER.every((side) => !isFailing(record, side))
   })
 }
 
@@ -96,12 +98,14 @@ function blocksOf(records) {
 /** The trials in which the head failed requests, if such trials of all sides are valid; none if a base failed requests, too. @param {TrialRecord[]} block */
 function brokenIn(block) {
   const valid = block.filter(isValid)
-  const [base, again, head] = SIDES.map((side) => valid.filter((record) => isFailing(record, side)))
+  const [bases, heads] = [BASES, HEADS].map((sides) => {
+    return valid.filter((record) => sides.some((side) => isFailing(record, side)))
+  })
   const isSeen = (/** @type {TrialRecord} */ { at }) => {
     const alike = valid.filter((record) => record.at.phase === at.phase)
     return SIDES.every((side) => successOf(alike, side) >= 0)
   }
-  return base.length + again.length > 0 ? [] : head.filter(isSeen)
+  return bases.length > 0 ? [] : heads.filter(isSeen)
 }
 
 /** The trials that the verdict is made of: those after it only inform, unless the head fails in them. @param {TrialRecord[]} records */

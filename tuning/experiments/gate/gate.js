@@ -19,8 +19,8 @@ import { openService } from './services.js'
  * @import { GateFindings } from './findings.js'
  */
 
-const DEFAULTS = { blocks: 20, tolerance: 2, path: '/', seed: 1 }
-const QUICK_BLOCKS = 3
+const DEFAULTS = { blocks: 30, tolerance: 2, path: '/', seed: 1 }
+const QUICK_BLOCKS = 6
 const LOAD = { duration_s: 1, timeout_s: 10 }
 const pidFlag = (/** @type {string} */ about) => ({ ...PLAN_FLAGS.pid, multiple: false, about })
 
@@ -32,7 +32,7 @@ export const gate = {
   name: 'gate',
   about: 'did this change cost capacity? Exit code 0: no; 1: it did; 3: not known',
   details:
-    "Base and head run side by side with a second copy of the base: how far the two bases differ is this machine's noise\ntoday. All are loaded at once for the CPU per request, and in turn for the rest. It ends as soon as the answer is known.",
+    "Base and head run side by side, each twice: how far two copies of the same differ is this machine's noise\ntoday. All are loaded at once for the CPU per request, and in turn for the rest. It ends as soon as the answer is known.",
   flags: {
     base: { value: 'REF', about: 'commit, branch or tag of the git repository in this folder to compare with' },
     head: { value: 'REF', about: 'the changed commit, branch or tag (default HEAD)' },
@@ -64,7 +64,7 @@ export const gate = {
     ...MIX_FLAGS,
     seed: seedFlag(`of the order and the requests (default ${DEFAULTS.seed})`),
   },
-  examples: `  npm run gate -- --base main                          the local API; two to eight minutes
+  examples: `  npm run gate -- --base main                          the local API; one to seven minutes
   npm run gate -- --base main --head HEAD --build 'npm ci' --start 'node server.js' --path /orders
   npm run gate -- --url-base http://127.0.0.1:8080/ --url-head http://127.0.0.1:8081/ --pid-base 4711 --pid-head 4712`,
   plan: planOf,

@@ -3,7 +3,7 @@ import { changesTable, largestText } from '../../../load/report/changes.js'
 import { count, decimal, mebibytes, milliseconds, percent, tenthPercent } from '../../../load/report/format.js'
 import { markdownOf } from '../../../load/report/markdown.js'
 import { estimateOf, LEAST_BLOCKS, ratioText } from '../../stats/twice.js'
-import { successOf } from './decision.js'
+import { HEADS, successOf } from './decision.js'
 
 /**
  * @import { Block } from '../../../load/report/blocks.js'
@@ -38,15 +38,16 @@ export function gateReport(findings) {
       `Medians, and the ratio of head to base with a 95 % interval, over the blocks; noise: by how much the base differs from itself in one of twenty blocks. Accepted is ${tenthPercent(plan.tolerance_ratio)} more.`,
     ),
     method([
-      'Each block starts the base twice and the head once, all on one core. For the CPU per request, all are loaded at the same time, at 60 % of the throughput of the base, so that a change of the core costs all of them the same: each second is compared for itself, and the median of the seconds counts. Once the verdict is known, the services of the last block are loaded in turns, for information: as much as they take, and at half of that for the latency, in two rounds, each of which counts as a block. Where loading all at once gives no figures, the turns of each block decide; so they do for services that run already. A fifth of the blocks at either end is left out of the ratio (a trimmed mean), and the verdict is looked for after each block, by intervals of 97.5 % for a loss, and of 99 % for none.',
+      'Each block starts the base twice and the head twice, all on one core. For the CPU per request, all are loaded at the same time, at 60 % of the throughput of the base, so that a change of the core costs all of them the same: each second is compared for itself, and the median of the seconds counts. Once the verdict is known, the services of the last block are loaded in turns, for information: as much as they take, and at half of that for the latency, in two rounds, each of which counts as a block. Where loading all at once gives no figures, the turns of each block decide; so they do for services that run already. A fifth of the blocks at either end is left out of the ratio (a trimmed mean), and the verdict is looked for after each block, by intervals of 97.5 % for a loss, and of 99 % for none.',
     ]),
   ]
 }
 
 /** @param {GateFindings} findings */
 function sentence({ verdict, deciding, criterion, plan, more, stages, broken, pairs }) {
+  const answered = HEADS.map((side) => successOf(broken, side)).filter((ratio) => ratio >= 0)
   if (broken.length > 0)
-    return `Regressed: only ${percent(successOf(broken, 'head'))} of the requests to head succeeded, in ${broken.length} trials whose block shows no such failures of base.`
+    return `Regressed: only ${percent(Math.min(...answered))} of the requests to head succeeded, in ${broken.length} trials whose block shows no such failures of base.`
   if (!deciding) return 'Undecided: nothing could be compared.'
   const found = `${criterion.name} of head / base: ${ratioText(deciding.estimate)}`
   const accepted = tenthPercent(plan.tolerance_ratio)

@@ -5,8 +5,8 @@ import { openUrl } from '../../../load/targets/index.js'
 import { sideBySide } from '../../../load/targets/side-by-side.js'
 import { openTogether } from '../../../load/targets/together.js'
 import { visitsOf } from '../../stats/design.js'
-import { SIDES } from './decision.js'
-import { ALL, CONNECTIONS } from './design.js'
+import { SIDES, TOGETHER } from './decision.js'
+import { ALL, CONNECTIONS, canTogether } from './design.js'
 
 /**
  * @import { Place } from '../../../load/run/site.js'
@@ -23,7 +23,7 @@ import { ALL, CONNECTIONS } from './design.js'
  */
 export async function openService({ side, start, side_rps = 0 }, place, plan, checkouts) {
   const targets = await sideBySide(place, start, inOrder(start, plan), async (name) => {
-    const own = name === 'head' ? 'head' : 'base'
+    const own = name.startsWith('head') ? 'head' : 'base'
     const { url, shown_url: shownUrl, pid } = plan.sides[own]
     if (url) return openUrl(url, { shownUrl, processes: pid ? [pid] : [] })
     const { paths, profiles } = /** @type {GateCheckouts} */ (checkouts)
@@ -38,5 +38,6 @@ export async function openService({ side, start, side_rps = 0 }, place, plan, ch
 /** The sides to start, in order; the order varies, since the first is warm first. @param {number | string} start @param {GatePlan} plan */
 function inOrder(start, plan) {
   if (typeof start === 'string') return start === 'peak' ? ['base'] : ['base', 'head']
-  return visitsOf({ cells: SIDES, anchor: null, blocks: 1, seed: plan.mix.seed + start }).map(({ cell }) => cell)
+  const cells = canTogether(plan) ? TOGETHER : SIDES
+  return visitsOf({ cells, anchor: null, blocks: 1, seed: plan.mix.seed + start }).map(({ cell }) => cell)
 }

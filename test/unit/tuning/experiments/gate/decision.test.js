@@ -1,25 +1,25 @@
 import t from 'tap'
 import { normal, seededRandom } from '../../../../../load/system/random.js'
 import { criterionOf, decisionOf, pairsOf } from '../../../../../tuning/experiments/gate/decision.js'
-import { blocksToDecide, estimateOf, verdictOf } from '../../../../../tuning/stats/twice.js'
+import { blocksToDecide, estimateOf, pairOf, verdictOf } from '../../../../../tuning/stats/twice.js'
 
 const RUNS = 1000
 /** As many as the gate measures by default. */
-const BLOCKS = 20
+const BLOCKS = 30
 
 /**
  * What a gate would say of a head that costs `ratio` times the base, after each block until it is decided.
  * @param {number} seed
- * @param {{ ratio: number, noise: (block: number, random: () => number) => number, tolerance_ratio?: number }} truth noise: standard
- *   deviation of the logarithm of each side's figure
+ * @param {{ ratio: number, noise: (block: number, random: () => number) => number, tolerance_ratio?: number, heads?: number }} truth noise:
+ *   standard deviation of the logarithm of each side's figure; heads: in a block: two where all sides are loaded at once, one in turns
  */
-function verdictIn(seed, { ratio, noise, tolerance_ratio = 0.02 }) {
+function verdictIn(seed, { ratio, noise, tolerance_ratio = 0.02, heads = 2 }) {
   const random = seededRandom(Math.imul(seed, 2_654_435_761))
   const pairs = []
   for (let block = 0; block < BLOCKS; block++) {
     const deviation = noise(block, random)
-    const [base, again, head] = [0, 0, Math.log(ratio)].map((mean) => mean + deviation * normal(random))
-    pairs.push({ apart: head - (base + again) / 2, noise: again - base })
+    const figures = [1, 1, ratio, ratio].map((mean) => mean * Math.exp(deviation * normal(random)))
+    pairs.push(pairOf(figures.slice(0, 2), figures.slice(2, 2 + heads)))
     const verdict = verdictOf(pairs, { tolerance_ratio, isBetter: 'less' })
     if (verdict !== 'undecided') return verdict
   }
@@ -34,9 +34,11 @@ function countsOf(truth) {
 }
 
 t.test('a commit against itself is hardly ever regressed, however noisy the machine', async (t) => {
-  for (const deviation of [0.005, 0.01, 0.02, 0.05, 0.2]) {
-    const { regressed } = countsOf({ ratio: 1, noise: () => deviation })
-    t.ok(regressed <= 0.05 * RUNS, `${deviation}: ${regressed} of ${RUNS}`)
+  for (const heads of [1, 2]) {
+    for (const deviation of [0.005, 0.01, 0.02, 0.05, 0.2]) {
+      const { regressed } = countsOf({ ratio: 1, noise: () => deviation, heads })
+      t.ok(regressed <= 0.05 * RUNS, `${deviation}, ${heads}: ${regressed} of ${RUNS}`)
+    }
   }
   t.ok(countsOf({ ratio: 1, noise: () => 0.01 })['same or better'] >= 0.95 * RUNS)
 })
@@ -65,7 +67,7 @@ t.test('beside a neighbour that comes and goes it does not know, rather than bei
 
 t.test('less throughput is worse, and more is better', async (t) => {
   const pairs = (/** @type {number} */ ratio) =>
-    Array.from({ length: 5 }, (_, i) => ({ apart: Math.log(ratio) + (i - 2) / 2000, noise: (i - 2) / 1000 }))
+    Array.from({ length: 5 }, (_, i) => ({ apart: Math.log(ratio) + (i - 2) / 2000, noise: [(i - 2) / 1000] }))
   const how = { tolerance_ratio: 0.02, isBetter: /** @type {const} */ ('more') }
   t.equal(verdictOf(pairs(0.9), how), 'regressed')
   t.equal(verdictOf(pairs(1.1), how), 'same or better')
@@ -73,9 +75,9 @@ t.test('less throughput is worse, and more is better', async (t) => {
   t.equal(verdictOf(pairs(0.9).slice(0, 2), how), 'undecided', 'two blocks do not tell')
 })
 
-t.test('the interval is that of Student with 2n - 1 degrees of freedom, from both kinds of differences', async (t) => {
+t.test('the interval is that of Student with 2n - 1 degrees of freedom, from all kinds of differences', async (t) => {
   // Both have a variance of 6 s² / 5 with s = 0.01: t(5) = 2.571, t(1) = 12.71.
-  const pairs = [-1, 0, 1].map((sign) => ({ apart: 0.05 + sign * 0.01, noise: sign * 0.02 }))
+  const pairs = [-1, 0, 1].map((sign) => ({ apart: 0.05 + sign * 0.01, noise: [sign * 0.02] }))
   const { ratio, low, high, blocks } = estimateOf(pairs)
   t.equal(blocks, 3)
   t.ok(Math.abs(Math.log(ratio) - 0.05) < 1e-12)
@@ -84,14 +86,24 @@ t.test('the interval is that of Student with 2n - 1 degrees of freedom, from bot
   t.ok(Math.abs(Math.log(ratio / low) - Math.log(high / ratio)) < 1e-12)
   t.strictSame([estimateOf(pairs.slice(0, 1)).high, estimateOf(pairs.slice(0, 1)).low], [Number.POSITIVE_INFINITY, 0])
   t.ok(estimateOf(pairs, 'worse').high > high)
+  // Two heads: eight terms of the variance, but the same t(5), and the mean of the heads varies by s² instead of 3/2 s².
+  const twice = pairs.map(({ apart, noise: [noise] }) => ({ apart, noise: [noise, -noise] }))
+  const wide = estimateOf(twice)
+  const spread = Math.sqrt((2 * 0.0001 + 4 * (0.0004 / 2)) / 8)
+  t.ok(Math.abs(Math.log(wide.high / wide.ratio) / (2.571 * spread * Math.sqrt(1 / 3)) - 1) < 0.01)
+  t.strictSame(
+    estimateOf([...twice.slice(0, 2), pairs[2]]),
+    estimateOf(pairs),
+    'a block with one head: as if all had one',
+  )
 })
 
 t.test('a fifth of the blocks at either end may be as far off as they like', async (t) => {
-  const pairs = Array.from({ length: 10 }, (_, i) => ({ apart: 0.05 + (i - 4.5) / 1000, noise: (i - 4.5) / 500 }))
+  const pairs = Array.from({ length: 10 }, (_, i) => ({ apart: 0.05 + (i - 4.5) / 1000, noise: [(i - 4.5) / 500] }))
   const spoilt = pairs
-    .with(0, { apart: 3, noise: -2 })
-    .with(9, { apart: -4, noise: 5 })
-    .with(4, { apart: 0.9, noise: 1 })
+    .with(0, { apart: 3, noise: [-2] })
+    .with(9, { apart: -4, noise: [5] })
+    .with(4, { apart: 0.9, noise: [1] })
   const [clean, found] = [estimateOf(pairs), estimateOf(spoilt)]
   t.ok(Math.abs(Math.log(found.ratio / clean.ratio)) < 0.001, `${clean.ratio} ${found.ratio}`)
   t.ok(Math.log(found.high / found.low) < 2 * Math.log(clean.high / clean.low), `${found.low} to ${found.high}`)
@@ -102,7 +114,7 @@ t.test('a fifth of the blocks at either end may be as far off as they like', asy
 })
 
 t.test('how many blocks would decide', async (t) => {
-  const pairs = Array.from({ length: 4 }, (_, i) => ({ apart: 0.01 + (i - 1.5) / 100, noise: (i - 1.5) / 100 }))
+  const pairs = Array.from({ length: 4 }, (_, i) => ({ apart: 0.01 + (i - 1.5) / 100, noise: [(i - 1.5) / 100] }))
   const how = { tolerance_ratio: 0.02, isBetter: /** @type {const} */ ('less') }
   const more = blocksToDecide(pairs, how)
   t.ok(more > 4 && more < 100, String(more))
@@ -138,7 +150,8 @@ t.test(
     t.equal(criterion.name, 'throughput')
     const [pair, ...others] = pairsOf(records, criterion)
     t.strictSame(others, [])
-    t.ok(Math.abs(pair.apart - Math.log(2)) < 1e-12 && Math.abs(pair.noise) < 1e-12, JSON.stringify(pair))
+    t.ok(Math.abs(pair.apart - Math.log(2)) < 1e-12, JSON.stringify(pair))
+    t.ok(pair.noise.length === 1 && Math.abs(pair.noise[0]) < 1e-12, 'in turns, there is one head')
     records[0].probes.api.cpu_us_per_request = 10
     t.equal(criterionOf(records).name, 'throughput', 'the CPU of one side says nothing')
     for (const one of records) one.probes.api.cpu_us_per_request = 10
@@ -149,14 +162,17 @@ t.test(
 t.test('each second of a trial of all sides is compared for itself; all sides must have kept up', async (t) => {
   // In the first second the core is half as fast, and in the second one V8 compiles in the head.
   const windows = [
-    { base: 200, again: 242, head: 440 },
-    { base: 100, again: 121, head: 900 },
-    { base: 100, again: 121, head: 220 },
+    { base: 200, again: 242, head: 440, 'head again': 440 },
+    { base: 100, again: 121, head: 900, 'head again': 220 },
+    { base: 100, again: 121, head: 220, 'head again': 220 },
   ]
   const record = (/** @type {number} */ block, /** @type {number} */ again) => {
     const probes = { api: { cpu_us_per_request: 1000 }, target: { cpu_us_per_request: windows } }
     const place = { at: { phase: 'together', block }, cell: { side: 'all' } }
-    const how = { traffic: { success_ratio: 1 }, beside: { success_ratios: { base: 1, again, head: 1 } } }
+    const how = {
+      traffic: { success_ratio: 1 },
+      beside: { success_ratios: { base: 1, again, head: 1, 'head again': 1 } },
+    }
     return /** @type {any} */ ({ ...place, ...how, probes, outcome: { verdict: 'pass' } })
   }
   const criterion = criterionOf([record(0, 1)])
@@ -164,7 +180,10 @@ t.test('each second of a trial of all sides is compared for itself; all sides mu
   const pairs = pairsOf([record(0, 1), record(1, 0.99), record(2, 0.989)], criterion)
   t.equal(pairs.length, 2)
   for (const { apart, noise } of pairs) {
-    t.ok(Math.abs(apart - Math.log(2)) < 1e-12 && Math.abs(noise - Math.log(1.21)) < 1e-12, `${apart} ${noise}`)
+    t.strictSame(
+      [apart, ...noise].map((figure) => figure.toFixed(9)),
+      [2, 1.21, 1].map((ratio) => Math.log(ratio).toFixed(9)),
+    )
   }
 })
 
@@ -173,7 +192,8 @@ t.test('each second of a trial of all sides is compared for itself; all sides mu
  * @param {number} block @param {Record<string, number>} success_ratios @param {number} [ratio]
  */
 function together(block, success_ratios, ratio = 1) {
-  const probes = { target: { cpu_us_per_request: [{ base: 100, again: 100, head: 100 * ratio }] } }
+  const [base, head] = [100, 100 * ratio]
+  const probes = { target: { cpu_us_per_request: [{ base, again: base, head, 'head again': head }] } }
   const how = { traffic: { success_ratio: 1 }, beside: { success_ratios }, outcome: { verdict: 'pass' } }
   return /** @type {any} */ ({ at: { phase: 'together', block }, cell: { side: 'all' }, probes, ...how })
 }
@@ -191,6 +211,8 @@ t.test('a head that fails requests has regressed, however cheap its errors are',
   t.equal(decided([0, 1, 2].map((block) => together(block, { ...good, head: 1 }))), 'same or better')
   t.equal(decided([0, 1, 2].map((block) => together(block, { ...good, head: 0.9 }, 0.5))), 'regressed')
   t.equal(decided([0, 1].map((block) => together(block, { ...good, head: 0.9 }, 0.5))), 'undecided', 'too few blocks')
+  const second = { ...good, head: 1, 'head again': 0.9 }
+  t.equal(decided([0, 1, 2].map((block) => together(block, second, 0.5))), 'regressed', 'its second copy does')
   const inTurns = [0, 1, 2].flatMap((block) => [
     ...['base', 'again'].map((side) => turn(block, side, 1, 100)),
     turn(block, 'head', 0, 20),

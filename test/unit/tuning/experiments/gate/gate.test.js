@@ -117,8 +117,8 @@ t.test('versions of a repository are loaded at once in each block, and in turns 
   const together = others.slice(0, 4)
   t.strictSame(
     together.map(({ at, cell, load }) => [at.phase, at.block, cell.side, cell.start, cell.side_rps, load.rate_rps]),
-    [0, 1, 2, 3].map((block) => ['together', block, 'all', block + 1, 1800, 10]),
-    'a third of six tenths of the throughput for each',
+    [0, 1, 2, 3].map((block) => ['together', block, 'all', block + 1, 1350, 10]),
+    'a quarter of six tenths of the throughput for each',
   )
   const inTurns = others.slice(4)
   t.strictSame(
