@@ -5,7 +5,7 @@ import { blocksToDecide, estimateOf, pairOf, verdictOf } from '../../../../../tu
 
 const RUNS = 1000
 /** As many as the gate measures by default. */
-const BLOCKS = 30
+const BLOCKS = 24
 
 /**
  * What a gate would say of a head that costs `ratio` times the base, after each block until it is decided.
