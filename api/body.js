@@ -2,7 +2,6 @@ import { Readable } from 'node:stream'
 
 /**
  * @import { IncomingMessage } from 'node:http'
- * @import { Socket } from 'node:net'
  */
 
 /** Smallest buffer worth allocating for a body that arrives in pieces. */
@@ -89,29 +88,14 @@ export function boundPieces(req, refuse) {
       readBytes = bytesRead
     } else if (++pieces > FREE_PIECES + bytes / BYTES_PER_PIECE) {
       req.off('data', count)
-      skipRead(socket)
+      // The rest of the read may hold ten thousand pieces, and nothing can stop the parser within a read. This keeps it from putting each
+      // into the stream, which is what costs (undocumented: lib/_http_common.js; tested on Node 20 and 26).
+      Reflect.set(req, '_dumped', true)
       // Without this, a flowing body would resume the paused socket while an earlier request is still unanswered.
       req._read = () => {}
       refuse()
       socket.pause()
     }
-  })
-}
-
-/**
- * Makes Node's parser skip the rest of the current read, perhaps ten thousand chunks. Nothing can stop it within a read, but
- * without its body callback a chunk takes well under a microsecond. The callback is undocumented (lib/_http_common.js, the
- * same in Node 20 to 26); if it is not found, the rest of this read is slower but no less safe. @param {Socket} socket
- */
-function skipRead(socket) {
-  const parser = Reflect.get(socket, 'parser') ?? {}
-  const slot = Object.keys(parser).find((key) => parser[key]?.name === 'parserOnBody')
-  if (slot === undefined) return
-  const callback = parser[slot]
-  parser[slot] = null
-  // Node reuses the parser for another connection, which needs the callback. This read is over by then.
-  setImmediate(() => {
-    parser[slot] = callback
   })
 }
 

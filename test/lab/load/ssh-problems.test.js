@@ -160,7 +160,7 @@ t.test(
       )
       const away = ['blackhole', `${hosts.database.address}/32`]
       await at.run(['ip', 'route', 'add', ...away])
-      await refused(t, { at }, /the API was not ready within 10 s; .*\/readyz says: database unavailable/)
+      await refused(t, { at }, /the API was not ready within 30 s; .*\/readyz says: database unavailable/)
       await at.run(['ip', 'route', 'del', ...away])
       t.strictSame(ourProcesses(at), [])
     })
