@@ -36,7 +36,8 @@ const PINS = {
 }
 
 /** Skips install scripts, which would run as our user; the tarball is all that we need. */
-const INSTALL = ['npm', 'ci', '--ignore-scripts', '--no-audit', '--no-fund']
+/** npm may run inside `npm --silent`, which would hide why it failed. */
+const INSTALL = ['npm', 'ci', '--ignore-scripts', '--loglevel=error', '--no-audit', '--no-fund']
 
 /**
  * Path of a Node of this major version: ours, or the one pinned for this system, which is fetched from npm and cached.
