@@ -35,8 +35,7 @@ const PINS = {
   'darwin-arm64@26.10.0': 'luw6mVEaplXiL26420vAPkMXNBLxYWXOsGjT4lzS4+MmI41k8tE67m9Z6kPjJnnku5Lidsmo0YDDAdts/+jgIQ==',
 }
 
-/** Skips install scripts, which would run as our user; the tarball is all that we need. */
-/** npm may run inside `npm --silent`, which would hide why it failed. */
+/** Skips install scripts, which would run as our user; the tarball is all that we need. Says why it fails, even inside `npm --silent`. */
 const INSTALL = ['npm', 'ci', '--ignore-scripts', '--loglevel=error', '--no-audit', '--no-fund']
 
 /**
