@@ -1,8 +1,6 @@
 import { Readable } from 'node:stream'
 
-/**
- * @import { IncomingMessage } from 'node:http'
- */
+/** @import { IncomingMessage } from 'node:http' */
 
 /** Smallest buffer worth allocating for a body that arrives in pieces. */
 const MIN_CAPACITY_BYTES = 1024

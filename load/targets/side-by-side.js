@@ -13,6 +13,7 @@ export async function sideBySide(place, start, names, open) {
   running.set(place, state)
   if (state.start !== start) {
     await stopSideBySide(place)
+    state.start = null
     for (const name of names) state.targets[name] = await open(name)
     state.start = start
   }

@@ -53,6 +53,27 @@ t.test('a trial loads all sides at one rate, with requests of their own, and a s
   await t.rejects(fetch(url), { message: 'fetch failed' }, 'it ends with the trial')
 })
 
+t.test('arrivals are random, so that no side always comes just behind another', async (t) => {
+  /** @type {number[]} */
+  const times_ms = []
+  const count = (/** @type {any} */ req, /** @type {any} */ res) => {
+    times_ms.push(performance.now())
+    created(req, res)
+  }
+  const { disturb, plan } = await together(t, [
+    await httpServer(t, count),
+    await httpServer(t, created),
+    await httpServer(t, created),
+  ])
+  const calm = await disturb({ pid: 0 }, {}, plan, new AbortController().signal)
+  while (times_ms.length < 60) await new Promise(setImmediate)
+  await calm()
+  const gaps_ms = times_ms.slice(1).map((time_ms, i) => time_ms - times_ms[i])
+  const mean_ms = gaps_ms.reduce((sum, gap_ms) => sum + gap_ms, 0) / gaps_ms.length
+  const deviation_ms = Math.sqrt(gaps_ms.reduce((sum, gap_ms) => sum + (gap_ms - mean_ms) ** 2, 0) / gaps_ms.length)
+  t.ok(deviation_ms > 0.5 * mean_ms, `gaps of ${mean_ms} ms that differ by ${deviation_ms} ms`)
+})
+
 t.test('a load that cannot be started beside a trial leaves no other', async (t) => {
   const { disturb, plan } = await together(t, [await httpServer(t, created), 'http://127.0.0.1:1/', 'no URL'])
   await t.rejects(disturb({ pid: 0 }, {}, plan, new AbortController().signal), { message: /Invalid URL/ })

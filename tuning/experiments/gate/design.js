@@ -28,9 +28,9 @@ export const CONNECTIONS = 128
 const WARMUP_S = 0.5
 const FIRST_WARMUP_S = { alone: 2, peak: 4 }
 /**
- * Warm-up of all sides at once, in requests to each. V8 makes the first 60,000 requests cheaper, by a fifth in total, and not in all
- * processes at the same moment: what a change costs is not known before. From then on, two starts of one program differ by some per cent for
- * as long as they run, so many short blocks tell more than a few long ones. No turns come before: after a pause, requests cost more again.
+ * Warm-up of all sides at once, in requests to each. During the first 60,000, V8 makes requests cheaper, by a fifth in total, and not in
+ * all processes at the same moment; what a change costs is not known before. From then on, two starts of one program differ by some per
+ * cent for as long as they run, so many short blocks tell more than a few long ones. No turns come before: after a pause, requests cost more.
  */
 const TOGETHER_WARMUP = { requests: 60_000, most_s: 15 }
 const PROFILE_S = 3

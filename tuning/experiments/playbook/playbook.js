@@ -45,7 +45,7 @@ export const playbook = {
     quick: { value: '', about: 'each cell once: about six minutes; ratios without intervals, so no verdicts' },
     seed: seedFlag(`seed of the order and the users (default ${DEFAULTS.seed})`),
   },
-  examples: `  npm run playbook                  about an hour: every claim again
+  examples: `  npm run playbook                  one to two hours: every claim again
   npm run playbook -- --out tuning/evidence/playbook   the same, for the pages: npm run docs quotes it
   npm run playbook -- --quick
   npm run playbook -- --claim batched-takes-more`,

@@ -22,7 +22,7 @@ export const RUNS = Object.freeze(
     { name: 'ramp', minutes: 5, ...sides('ramp', '--latency-ceiling', '15ms') },
     { name: 'ablate', minutes: 11, argv: ['ablate'] },
     { name: 'pgbouncer', minutes: 20, argv: ['tune', '--preset', 'pgbouncer'] },
-    { name: 'playbook', minutes: 55, argv: ['playbook'], needsVegeta: true },
+    { name: 'playbook', minutes: 90, argv: ['playbook'], needsVegeta: true },
     { name: 'balance', minutes: 17, argv: ['balance'] },
     { name: 'soak', minutes: 31, argv: ['soak'] },
     { name: 'faults', minutes: 28, argv: ['faults', '--proof'] },
