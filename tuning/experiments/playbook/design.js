@@ -3,7 +3,7 @@ import { loadOf } from '../../knobs/means.js'
 import { durationOf, matrixVisits, nextTrial, peakOf } from '../../stats/matrix.js'
 import { CLAIMS } from './claims.js'
 import { countsIn, EXPERIMENTS } from './experiments.js'
-import { resultOf } from './results.js'
+import { looksOf, resultOf } from './results.js'
 
 /**
  * @import { Matrix } from '../../stats/matrix.js'
@@ -22,18 +22,20 @@ const OPEN = { driver: 'paced', loop: /** @type {const} */ ('open') }
 const PEAK = { ...CLOSED, connections: 128, warmup_s: WARMUP_S, duration_s: DURATION_S }
 
 /**
- * The next trial. Each experiment in turn visits its cells in blocks, each block in a random order. Then the experiments that left a
- * claim undecided continue up to the most blocks. Pure.
+ * The next trial. Each experiment in turn visits its cells in blocks, each block in a random order. Those that leave a
+ * claim undecided then continue to the next look, up to the most blocks. Pure.
  * @param {PlaybookPlan} plan @param {TrialRecord[]} records @param {NotAppliedCell[]} notApplied @returns {Step | null}
  */
 export function design(plan, records, notApplied) {
-  const names = plan.experiments.filter((name) => {
+  let names = plan.experiments.filter((name) => {
     return !EXPERIMENTS[name].cells.some((cell) => notApplied.some((one) => isSameCell(one.cell, cell)))
   })
-  const first = nextOf(names, plan, records)
-  if (first || plan.most_blocks === plan.blocks) return first
-  const more = names.filter((name) => isUndecided(name, plan, records))
-  return nextOf(more, { ...plan, blocks: plan.most_blocks }, records)
+  for (const { blocks } of looksOf(plan)) {
+    const step = nextOf(names, { ...plan, blocks }, records)
+    if (step) return step
+    names = names.filter((name) => isUndecided(name, plan, records, blocks))
+  }
+  return null
 }
 
 /** @param {string[]} names @param {PlaybookPlan} plan @param {TrialRecord[]} records @returns {Step | null} */
@@ -47,9 +49,9 @@ function nextOf(names, plan, records) {
   return null
 }
 
-/** Whether the first blocks left a claim undecided, whatever later blocks say. @param {string} name @param {PlaybookPlan} plan @param {TrialRecord[]} records */
-function isUndecided(name, plan, records) {
-  const first = records.filter(({ at }) => at.experiment === name && at.block < plan.blocks)
+/** Whether the first blocks left a claim undecided, whatever later ones say. @param {string} name @param {PlaybookPlan} plan @param {TrialRecord[]} records @param {number} blocks */
+function isUndecided(name, plan, records, blocks) {
+  const first = records.filter(({ at }) => at.experiment === name && at.block < blocks)
   const claims = CLAIMS.filter(({ id, experiment }) => experiment === name && plan.claims.includes(id))
   return claims.some((claim) => resultOf(claim, plan, first).verdict === 'undecided')
 }

@@ -1,7 +1,7 @@
 import { answer, method, table } from '../../../load/report/blocks.js'
 import { cellName, count, NONE } from '../../../load/report/format.js'
 import { ratioText, verdictsText } from '../../stats/effects.js'
-import { FIRST_LOOK, SECOND_LOOK } from './results.js'
+import { looksOf } from './results.js'
 
 /**
  * @import { Block } from '../../../load/report/blocks.js'
@@ -10,17 +10,18 @@ import { FIRST_LOOK, SECOND_LOOK } from './results.js'
  */
 
 /** @param {PlaybookFindings} findings @returns {Block[]} */
-export function playbookReport({ results, blocks, most_blocks }) {
-  const [first, second] = [FIRST_LOOK, SECOND_LOOK].map((confidence) => `${(confidence * 100).toFixed(1)} %`)
+export function playbookReport({ results, ...plan }) {
+  const [first, ...later] = looksOf(plan)
+  const confidences = [first, ...later].map(({ confidence }) => `${(confidence * 100).toFixed(1)} %`)
   const further =
-    most_blocks > blocks
-      ? `, and in ${most_blocks} where these left a claim undecided (intervals of ${first} and ${second}, so that both looks together err as often as one of 95 %)`
+    later.length > 0
+      ? `, and in ${later.map(({ blocks }) => blocks).join(', then ')} where these left a claim undecided (intervals of ${new Intl.ListFormat('en-GB').format(confidences)}, so that all looks together err as often as one of 95 %)`
       : ''
   return [
     answer(`${results.length} ${results.length === 1 ? 'claim' : 'claims'}: ${verdictsText(results)}.`),
     claimsTable(results),
     method([
-      `Each experiment: its cells in ${blocks} blocks${further}, the order drawn for each; ratios within a block; the typical ratio and its interval by ranks (Hodges-Lehmann, Wilcoxon's signed ranks).`,
+      `Each experiment: its cells in ${plan.blocks} blocks${further}, the order drawn for each; ratios within a block; the typical ratio and its interval by ranks (Hodges-Lehmann, Wilcoxon's signed ranks).`,
       'Reproduced: the interval excludes 1 on the side that was claimed, and the ratio is at least as large an effect as claimed. `within`: the whole interval has to lie inside the range. Refuted: the whole interval falls short of the claim, or lies outside the range.',
     ]),
   ]

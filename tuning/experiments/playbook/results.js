@@ -15,12 +15,21 @@ import { countsIn, EXPERIMENTS } from './experiments.js'
  *   experiment that leaves a claim undecided after `blocks`
  */
 
+/** The second look comes after this many times the blocks of the first. */
+const SECOND_LOOK = 3
+
 /**
- * Confidence of each look at the same claim: the error rates of both looks add up to that of one look at 95 % (Bonferroni). Six blocks
- * suffice for the first look.
+ * The numbers of blocks after which a claim is looked at, until it is decided, and the confidence of each look: their error rates add up
+ * to that of one look at 95 % (Bonferroni). Six blocks suffice for the first.
+ * @param {{ blocks: number, most_blocks?: number }} plan older ones had one look @returns {{ blocks: number, confidence: number }[]}
  */
-export const FIRST_LOOK = 0.968
-export const SECOND_LOOK = 0.982
+export function looksOf({ blocks, most_blocks = blocks }) {
+  if (most_blocks === blocks) return [{ blocks, confidence: CONFIDENCE }]
+  const first = { blocks, confidence: 0.968 }
+  const second = { blocks: SECOND_LOOK * blocks, confidence: 0.991 }
+  if (most_blocks <= second.blocks) return [first, { blocks: most_blocks, confidence: 0.982 }]
+  return [first, second, { blocks: most_blocks, confidence: 0.991 }]
+}
 
 /**
  * Tests a claim against its trials. Pure.
@@ -49,9 +58,10 @@ export function resultOf({ experiment, measure, cell = 1, expect, least_ratio, .
 /** @typedef {ReturnType<typeof resultOf>} Result */
 
 /** @param {Pick<PlaybookPlan, 'blocks' | 'most_blocks'>} plan @param {TrialRecord[]} trials */
-function confidenceOf({ blocks, most_blocks }, trials) {
-  if (most_blocks === blocks) return CONFIDENCE
-  return trials.some(({ at }) => at.block >= blocks) ? SECOND_LOOK : FIRST_LOOK
+function confidenceOf(plan, trials) {
+  const looks = looksOf(plan)
+  const last = looks.find(({ blocks }) => trials.every(({ at }) => at.block < blocks))
+  return (last ?? looks[looks.length - 1]).confidence
 }
 
 /** The levels of one cell that the other does not have. @param {Cell} cell @param {Cell} other @returns {Cell} */

@@ -4,7 +4,7 @@ import { cellName } from '../../../../../load/report/format.js'
 import { CLAIMS } from '../../../../../tuning/experiments/playbook/claims.js'
 import { design } from '../../../../../tuning/experiments/playbook/design.js'
 import { EXPERIMENTS } from '../../../../../tuning/experiments/playbook/experiments.js'
-import { resultOf } from '../../../../../tuning/experiments/playbook/results.js'
+import { looksOf, resultOf } from '../../../../../tuning/experiments/playbook/results.js'
 import { KNOBS } from '../../../../../tuning/knobs/knobs.js'
 import { recordsOf } from '../../../../support/simulated/records.js'
 import { createService } from '../../../../support/simulated/service.js'
@@ -103,4 +103,27 @@ t.test('a claim that its blocks leave undecided gets more, which decide; others 
     records,
   )
   t.ok(low <= alone.effect.low && high >= alone.effect.high, 'two looks share the error of one')
+})
+
+t.test('a claim is looked at three times, and gets no more blocks once it is decided', async (t) => {
+  const longest = { ...plan, experiments: ['batched'], most_blocks: 36 }
+  const [first, second, third] = looksOf(longest)
+  t.strictSame(
+    [first, second, third].map(({ blocks }) => blocks),
+    [6, 18, 36],
+  )
+  const errors = [first, second, third].map(({ confidence }) => 1 - confidence)
+  t.ok(errors.reduce((sum, error) => sum + error, 0) <= 0.0501, 'all looks together err as often as one of 95 %')
+  const blocksUntil = (/** @type {number} */ from) => {
+    const records = recordsOf(longest, design, createService({ capacity_rps: 500 }), {
+      change: (record) => {
+        const { at, cell, traffic } = record
+        const isClear = Number(at.block) >= from || Number(at.block) % 2 === 0
+        const goodput_rps = cell.INSERT_MODE === 'batched' && isClear ? 300 : 100
+        return { ...record, traffic: { ...traffic, goodput_rps } }
+      },
+    })
+    return records.length / 2
+  }
+  t.strictSame([0, 6, 36].map(blocksUntil), [6, 18, 36])
 })
