@@ -25,6 +25,8 @@ const LOST = {
 }
 /** A smaller effect is not worth a sentence. */
 const LEAST_RATIO = 1.1
+/** Two levels do the same if larger effects are excluded; near the capacity, a p99 hardly repeats itself. @type {Record<string, number>} */
+const SAME_RATIO = { success: 1.1, p99: 2 }
 const KINDS = /** @type {(keyof typeof OFFERED)[]} */ (Object.keys(OFFERED))
 
 /** @typedef {ReturnType<typeof effectsByLoad>[number]} LevelByLoad the effects of a level at each load */
@@ -127,7 +129,8 @@ export function byLoadBlocks(levels, reasons) {
 /** @param {Effect | undefined} effect */
 function cellText(effect) {
   if (!effect || Number.isNaN(effect.ratio)) return NONE
-  return effect.tied && isKnown(effect) ? 'tied' : ratioText(effect)
+  const text = ratioText(effect)
+  return effect.tied && isKnown(effect) ? `tied ${text.slice(text.indexOf('['))}` : text
 }
 
 /** @param {string} name @param {LevelByLoad[]} levels @param {string} [reason] */
@@ -138,7 +141,9 @@ function sentence(name, levels, reason) {
     )
     if (moves.length === 0 && !loads.some(({ effects }) => effects.some(isKnown)))
       return `${level} instead of ${reference}: not decided, for too few pairs`
-    if (moves.length === 0) return `${level} does what ${reference} does`
+    const isLike = loads.every(({ effects }) => effects.every(isSame))
+    if (moves.length === 0)
+      return isLike ? `${level} does what ${reference} does` : `${level} instead of ${reference}: no clear effect`
     const parts = Object.keys(SEEN).flatMap((seen) => {
       const own = moves.filter((one) => one.seen === seen)
       return own.length === 0
@@ -149,7 +154,7 @@ function sentence(name, levels, reason) {
   })
   const isIdle = levels.every(({ loads }) => {
     const all = loads.flatMap(({ effects }) => effects)
-    return all.some(isKnown) && !all.some(matters)
+    return all.some(isKnown) && all.every(isSame)
   })
   const what = isIdle ? 'does nothing here' : said.join('. ')
   return `${name}: ${what}.${reason ? ` ${reason}` : ''}`
@@ -158,6 +163,12 @@ function sentence(name, levels, reason) {
 /** Whether there are enough pairs for an interval. @param {Effect} effect */
 function isKnown({ high }) {
   return Number.isFinite(high)
+}
+
+/** Whether the level does the same as its reference; an unknown effect is not in question. @param {Effect & { seen: string }} effect */
+function isSame(effect) {
+  const most = SAME_RATIO[effect.seen]
+  return !isKnown(effect) || (effect.low >= 1 / most && effect.high <= most)
 }
 
 /** @param {Effect} effect */
