@@ -102,3 +102,9 @@ databases() {
   aws rds describe-db-instances --output text \
     --query "DBInstances[?TagList[?Key=='redline' && Value=='$name']].DBInstanceIdentifier" | ids
 }
+# The availability zones of the machines and the database.
+zones() {
+  aws ec2 describe-instances --filters "Name=tag:redline,Values=$name" "$LIVE" --query 'Reservations[].Instances[].Placement.AvailabilityZone' --output text | ids &&
+    aws rds describe-db-instances --output text \
+      --query "DBInstances[?TagList[?Key=='redline' && Value=='$name']].AvailabilityZone" | ids
+}

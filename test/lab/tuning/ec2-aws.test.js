@@ -51,6 +51,15 @@ t.test(
     t.equal(again.code, 0, again.stderr)
     t.strictSame(await place.inventory(), made)
 
+    await place.aws('rds stop-db-instance --db-instance-identifier redline-lab')
+    const apart = await place.script('up', [...START, '--zone', 'eu-west-1c'])
+    t.equal(apart.code, 1)
+    t.match(apart.stderr, /expected --zone eu-west-1a, where redline=lab is, got eu-west-1c/)
+    const started = await place.script('up', START)
+    t.equal(started.code, 0, started.stderr)
+    const status = 'rds describe-db-instances --db-instance-identifier redline-lab --output text --query'
+    t.equal(await place.aws(`${status} 'DBInstances[0].DBInstanceStatus'`), 'available', 'what was stopped runs again')
+
     const elsewhere = ['--region', 'eu-north-1']
     const other = await place.script('up', [...START, ...elsewhere])
     t.not(other.code, 0)
