@@ -32,6 +32,9 @@ function problemOf(plan, records, found) {
   if (found?.low_rps && bound?.outcome.blame === 'generator') {
     return sustainedProblem(trialsOf(records, plan), searchPlan(plan, records))
   }
+  if (bound?.outcome.blame === 'noise') {
+    return `at ${bound.load.rate_rps}/s, no trial could be judged: ${bound.outcome.because}`
+  }
   return speedProblem(records, found) ?? searchProblem(trialsOf(records, plan), searchPlan(plan, records), found)
 }
 

@@ -38,7 +38,7 @@ function utilizations(trial) {
     'the generator alone': shared?.generator_share,
     "Postgres' CPU quota": postgres.quota_cores && Number(postgres.cpu_core_ratio) / postgres.quota_cores,
     'the database pool': Number(api.pool_used_mean) / Number(settings.POOL_MAX),
-    'one shared statement at a time': settings.INSERT_MODE === 'batched' ? statementsInFlight(trial) : null,
+    'one shared statement at a time': settings.INSERT_MODE === 'batched' ? atATime(trial) : null,
     'the busiest disk': here.disk?.busy_ratio,
     "the disk's flushes": here.disk?.flush_ratio,
   }
@@ -51,6 +51,12 @@ export function sharedCore({ postgres = {}, generator = {}, kernel = {}, here = 
   const utilization = busyShare(here, cores.join(','))
   if (utilization === null || generator.cpu_core_ratio === undefined) return null
   return { cores: cores.join(','), utilization, generator_share: generator.cpu_core_ratio / cores.length }
+}
+
+/** Mean number of statements in flight; null: several at a time, or unknown. @param {Trial} trial */
+function atATime(trial) {
+  const in_flight = statementsInFlight(trial)
+  return in_flight !== null && in_flight > 1 ? null : in_flight
 }
 
 /** Mean number of statements in flight, by Little's law: rate x mean duration; null: unknown. @param {Pick<Trial, 'traffic' | 'probes'>} trial */

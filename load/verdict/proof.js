@@ -1,4 +1,5 @@
 import { ROUND_TRIP } from '../system/between.js'
+import { LEAD_S } from './dose/dosing.js'
 import { ledgerOf } from './ledger.js'
 import { median, shift, typical } from './ranks.js'
 
@@ -62,7 +63,7 @@ function changedElasticities(records) {
     return Math.log(slices.reduce((sum, slice) => sum + rateIn(traffic.ticks, slice), 0) / slices.length)
   })
   const against = (/** @type {TrialRecord[]} */ own, /** @type {number} */ speedup) => {
-    const gains = own.map(({ traffic }) => Math.log(traffic.goodput_rps))
+    const gains = own.map((record) => Math.log(laterRate(record)))
     const { estimate, low, high } = shift(gains, undosed, CONFIDENCE)
     const [gain, ...ends] = [estimate, low, high].map((one) => one / Math.log(speedup))
     const [least, most] = ends.sort((a, b) => a - b)
@@ -78,6 +79,12 @@ function changedElasticities(records) {
     ...(larger.length > 0 ? [{ ...pool, ...against(larger, factor) }] : []),
     ...(farther.length > 0 ? [{ ...path, ...against(farther, nearer) }] : []),
   ]
+}
+
+/** Successes per second without the first seconds of a load, which are slower, and are not in the slices either. @param {TrialRecord} record */
+function laterRate({ load, traffic }) {
+  const later = (traffic.per_second ?? []).slice(LEAD_S, Math.floor(load.duration_s))
+  return later.length > 0 ? later.reduce((sum, { ok }) => sum + ok, 0) / later.length : traffic.goodput_rps
 }
 
 /** @param {number} estimate @param {number} low @param {number} high */

@@ -1,4 +1,5 @@
 import { SETTINGS } from '../../api/settings.js'
+import { NotApplied } from '../command/errors.js'
 import { ADDED_RTT } from '../system/between.js'
 
 /**
@@ -21,7 +22,10 @@ const NOTCHES = {
   nofile: times('NOFILE', 16),
   'max-connections': times('MAX_CONNECTIONS', 16),
   'accept-queue': times('LISTEN_BACKLOG', 512, SETTINGS.LISTEN_BACKLOG.max),
-  'keep-alive-race': () => ({ KEEP_ALIVE_TIMEOUT_MS: SETTINGS.KEEP_ALIVE_TIMEOUT_MS.default }),
+  'keep-alive-race': ({ KEEP_ALIVE_TIMEOUT_MS: own_ms }) => {
+    const usual_ms = SETTINGS.KEEP_ALIVE_TIMEOUT_MS.default
+    return Number(own_ms) < usual_ms ? { KEEP_ALIVE_TIMEOUT_MS: usual_ms } : null
+  },
   // libuv's threads wait for a core. JavaScript has only one thread and gains nothing from a second core.
   'api-threadpool': () => ({ CORES: 'all' }),
   'api-gc': () => ({ HEAP: 'large' }),
@@ -45,6 +49,8 @@ export function relaxed(place, cell) {
   const [[name, value]] = Object.entries(cell)
   if (name === ADDED_RTT) return { ...place, added_rtt_ms: Number(value) }
   if (name === 'NOFILE') return { ...place, nofile: Number(value) }
+  if (name === 'CORES' && place.allCores === null)
+    throw new NotApplied('more cores: expected a service that is pinned to one, got one that may use them all')
   if (name === 'CORES') return { ...place, cores: place.allCores }
   if (name === 'HEAP') return { ...place, nodeFlags: [...(place.nodeFlags ?? []), ...LARGE_HEAP] }
   return { ...place, env: { ...place.env, [name]: String(value) } }

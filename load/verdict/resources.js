@@ -42,7 +42,7 @@ export const RESOURCES = {
     'Postgres accepts no more connections',
     'raise max_connections, lower POOL_MAX, or find out who else is connected',
   ],
-  nofile: ['the service may open no more files', 'raise its hard limit on open files (ulimit -Hn, LimitNOFILE=)'],
+  nofile: ['the service may open no more files', 'raise its limit of open files (ulimit -n, LimitNOFILE=)'],
   'max-connections': ['the service accepts no more connections', 'raise MAX_CONNECTIONS'],
   'accept-queue': [
     'new connections overflow the accept queue',

@@ -1,3 +1,5 @@
+import { expandCores } from '../../system/machine.js'
+
 /**
  * @import { limitOf } from '../limit.js'
  * @import { CoreShare, Slo } from '../../report/record.js'
@@ -13,6 +15,8 @@
 
 /** @type {Finding} */
 export const NOTHING = Object.freeze({ reach: 0, evidence: [] })
+/** Reach of what may be beside a limit, but cannot be it. */
+export const BESIDE_REACH = 0.89
 /** Utilization beyond which a core cannot take more work and stay on time. */
 export const CORE_FULL_RATIO = 0.9
 /** Share of requests with an error below which errors count as chance. */
@@ -26,6 +30,16 @@ export function finding(reach, ...evidence) {
 /** Finding for a resource that makes requests fail. @param {number} failed @param {Trial['traffic']} traffic @param {string[]} evidence */
 export function ofFailed(failed, { planned }, ...evidence) {
   return failed === 0 ? NOTHING : finding(failed / planned / ERROR_SHARE, ...evidence)
+}
+
+/**
+ * The most of one of the service's cores that Postgres can use: it may have other cores, too; 0 if it runs elsewhere.
+ * @param {number} core @param {Trial['probes']} probes
+ */
+export function postgresOn(core, { postgres, here, kernel, api }) {
+  const isShared = here === undefined && expandCores(postgres?.cores ?? '').includes(core)
+  const rest = Math.max(0, (kernel.cores?.[core]?.busy_ratio ?? 0) - (api.cpu_core_ratio ?? 0))
+  return isShared ? Math.min(Number(postgres.cpu_core_ratio ?? 0), rest) : 0
 }
 
 /** Utilization of a core: busy share of the time that the host did not steal. @param {CoreShare} core */

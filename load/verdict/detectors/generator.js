@@ -3,7 +3,7 @@ import { count, milliseconds, wholePercent } from '../../report/format.js'
 import { highestP99, latencyBounds } from '../../report/slo.js'
 import { expandCores } from '../../system/machine.js'
 import { busyShare, sharedCore } from '../ledger.js'
-import { CORE_FULL_RATIO, finding, NOTHING } from './finding.js'
+import { CORE_FULL_RATIO, finding, NOTHING, postgresOn } from './finding.js'
 
 /**
  * @import { Detect, Trial } from './finding.js'
@@ -125,11 +125,12 @@ export function machineNoise({ target, probes }) {
   if (!target.cores || probes.api.cpu_core_ratio === undefined) return NOTHING
   const shared = target.kind === 'ssh' ? [] : expandCores(probes.generator.cores ?? target.cores)
   const own = expandCores(target.cores).flatMap((core) => (shared.includes(core) ? [] : (cores[core] ?? [])))
-  // On a core shared with the generator and Postgres, other processes do not count as noise.
+  // On a core shared with the generator, other processes do not count as noise.
   if (own.length === 0) return NOTHING
   const busy = own.reduce((sum, { busy_ratio }) => sum + busy_ratio, 0)
   const steal = own.reduce((sum, { steal_ratio }) => sum + steal_ratio, 0)
-  const others = Math.max(0, busy - probes.api.cpu_core_ratio)
+  const postgres = expandCores(target.cores).reduce((sum, core) => sum + postgresOn(core, probes), 0)
+  const others = Math.max(0, busy - probes.api.cpu_core_ratio - postgres)
   return finding(
     Math.max(others, steal) / FOREIGN_RATIO,
     `on the service's core ${target.cores}, others used ${wholePercent(others)}, and the host took ${wholePercent(steal)}`,

@@ -1,6 +1,7 @@
 import { count, milliseconds, wholePercent } from '../../report/format.js'
 import { expandCores } from '../../system/machine.js'
-import { CORE_FULL_RATIO, finding, fullness, NOTHING } from './finding.js'
+import { statementsInFlight } from '../ledger.js'
+import { BESIDE_REACH, CORE_FULL_RATIO, finding, fullness, NOTHING } from './finding.js'
 
 /** @import { Detect } from './finding.js' */
 
@@ -24,27 +25,36 @@ export function postgresConnections({ traffic, probes }) {
   const refused = probes.api.problems?.database_unavailable ?? 0
   const full = connections / connections_max
   const taken = `${count(connections)} of ${count(connections_max)} connections of Postgres were taken`
-  if (refused === 0) return finding(full * 0.99, taken)
+  // Connections in use are no cause of waiting; refused ones are.
+  if (refused === 0) return finding(full * BESIDE_REACH, taken)
   return finding(full * (1 + refused / traffic.planned), taken, `${count(refused)} requests found no database`)
 }
 
-/** Detects statements that wait for the same thing. @param {RegExp} pattern @param {string} what @returns {Detect} */
-export function ofWaits(pattern, what) {
-  return ({ settings, probes }) => {
+/**
+ * Detects statements that wait for the same thing.
+ * @param {RegExp} pattern @param {string} what @param {{ isUsual?: boolean }} [how] isUsual: statements also wait for it where nothing
+ *   is full @returns {Detect}
+ */
+export function ofWaits(pattern, what, { isUsual = false } = {}) {
+  return (trial) => {
+    const { settings, probes } = trial
     const { waits = {}, active_mean = 0 } = probes.postgres
     const own = Object.entries(waits).filter(([wait]) => pattern.test(wait))
     const share = own.reduce((sum, [, part]) => sum + Number(part), 0)
     if (share === 0) return NOTHING
-    // Batched requests have one statement in flight at a time, others one per connection. A wait is the limit only if there is no
-    // room for another statement.
-    const room = settings.INSERT_MODE === 'batched' ? 1 : Number(settings.POOL_MAX ?? probes.api.pool_max ?? 1)
+    // Batched requests share the statements in flight, others have one per connection. A wait is the limit only if there is no room
+    // for another statement. Of an unknown pool, we assume no room for a second.
+    const shared = Math.max(1, statementsInFlight(trial) ?? 1)
+    const known = settings.INSERT_MODE === 'batched' ? shared : (settings.POOL_MAX ?? probes.api.pool_max)
+    const room = known === undefined ? 'an unknown number' : String(+Number(known).toFixed(1))
     const list = own.map(([wait, part]) => `${wait} ${wholePercent(Number(part))}`).join(', ')
     const waited = `of ${active_mean.toFixed(1)} statements on their way (room for ${room}), ${wholePercent(share)} waited for ${what} (${list})`
-    return finding(Math.min(1, share / WAITING_SHARE) * (active_mean / room / STATEMENTS_FULL_RATIO), waited)
+    const reach = Math.min(1, share / WAITING_SHARE) * (active_mean / Number(known ?? 1) / STATEMENTS_FULL_RATIO)
+    return finding(isUsual && known === undefined ? Math.min(reach, BESIDE_REACH) : reach, waited)
   }
 }
 
-const committing = ofWaits(COMMIT_WAITS, 'the commit')
+const committing = ofWaits(COMMIT_WAITS, 'the commit', { isUsual: true })
 
 /**
  * Detects statements that wait for their commit, and reports the disk's flushes. A disk that flushes all the time need not be the
@@ -62,7 +72,7 @@ export function postgresCommit(trial, slo) {
   return finding(reach, ...evidence, flushed)
 }
 
-const computing = ofWaits(/^CPU$/, 'nothing but the CPU')
+const computing = ofWaits(/^CPU$/, 'nothing but the CPU', { isUsual: true })
 
 /** Postgres' cores are saturated, or all statements that can be in flight compute, each on at most one core. @type {Detect} */
 export function postgresCpu(trial, slo) {

@@ -1,7 +1,7 @@
 import { count, milliseconds, wholePercent } from '../../report/format.js'
 import { highestP99 } from '../../report/slo.js'
 import { expandCores } from '../../system/machine.js'
-import { CORE_FULL_RATIO, finding, fullness, NOTHING, ofFailed } from './finding.js'
+import { BESIDE_REACH, CORE_FULL_RATIO, finding, fullness, NOTHING, ofFailed, postgresOn } from './finding.js'
 
 /**
  * @import { Detect } from './finding.js'
@@ -32,7 +32,7 @@ export function nofile({ settings, traffic, probes }) {
     const closed = `${count(dropped_connections)} connections were closed, since the limit of open files leaves room for ${count(connections_max)}`
     return finding(1 + dropped_connections / traffic.planned, closed, open)
   }
-  return open_files > 0 ? finding(Math.min(open_files / max, 1) * 0.99, open) : NOTHING
+  return open_files > 0 ? finding(Math.min(open_files / max, 1) * BESIDE_REACH, open) : NOTHING
 }
 
 /** A connection limit this close to the open-file limit follows from it: the API keeps the rest for its other files. */
@@ -96,7 +96,10 @@ export function apiThreadpool({ probes }) {
 
 /** @type {Detect} */
 export function apiBlocked({ load, traffic, probes }, slo) {
-  const { main_core_ratio, run_delay_ratio = 0, elu_ratio = 0, loop_delay_max_ms = 0, shed = {} } = probes.api
+  const { cpu_core_ratio, run_delay_ratio = 0, elu_ratio = 0, loop_delay_max_ms = 0, shed = {} } = probes.api
+  // Of what has an event loop, most CPU time is its own.
+  const whole = loop_delay_max_ms > 0 && cpu_core_ratio !== undefined ? Math.min(1, cpu_core_ratio) : undefined
+  const { main_core_ratio = whole } = probes.api
   // Not every program has an event loop.
   if (probes.api.name && !loop_delay_max_ms) return NOTHING
   const turnedAway = Object.values(shed).reduce((sum, number) => sum + number, 0)
@@ -127,18 +130,30 @@ export function apiCpu({ target, probes }) {
   const { elu_ratio = cpu_core_ratio, main_core_ratio = elu_ratio } = probes.api
   const cores = expandCores(target.cores ?? '')
   const isAlone = cores.length === 1
-  const used = `the service used ${wholePercent(cpu_core_ratio)} of ${isAlone ? 'its' : 'a'} core, its main thread ${wholePercent(main_core_ratio)}`
+  const isSeen = (probes.api.main_core_ratio ?? probes.api.elu_ratio) !== undefined
+  const main = isSeen ? `, its main thread ${wholePercent(main_core_ratio)}` : ''
+  const used = `the service used ${wholePercent(cpu_core_ratio)} of ${isAlone ? 'its' : 'a'} core${main}`
   const core = isAlone && probes.kernel.cores?.[cores[0]]
   if (!core) return finding((isAlone ? cpu_core_ratio : main_core_ratio) / CORE_FULL_RATIO, used)
   // The core's own counters decide: whether a process's CPU time includes the interrupts that hit it depends on the kernel.
   const full = fullness(core)
   const beside = `interrupts ${wholePercent(core.interrupts_ratio)}, taken by the host ${wholePercent(core.steal_ratio)}`
-  return finding(full / COUNTED_FULL_RATIO, `${used}; the core was ${wholePercent(full)} busy (${beside})`)
+  const busy = `${used}; the core was ${wholePercent(full)} busy (${beside})`
+  const rival_ratio = postgresOn(cores[0], probes)
+  if (rival_ratio <= cpu_core_ratio) return finding(full / COUNTED_FULL_RATIO, busy)
+  const rival = `Postgres, on the same core, used ${wholePercent(rival_ratio)}`
+  return finding(Math.min(full / COUNTED_FULL_RATIO, SECOND_REACH), busy, rival)
 }
 
+/** Reach of a process on a full core of which another takes more: nearly at its limit. */
+const SECOND_REACH = 0.99
+
 /** Whether a program without an event loop uses more than one core: on how many it may run, and so how near it is to a limit, is not known. @param {ApiProbe} probe */
-function usesThreads({ cpu_core_ratio = 0, main_core_ratio, elu_ratio }) {
-  return main_core_ratio === undefined && elu_ratio === undefined && cpu_core_ratio > ONE_CORE_RATIO
+function usesThreads({ cpu_core_ratio = 0, main_core_ratio, elu_ratio, loop_delay_max_ms }) {
+  return (
+    [main_core_ratio, elu_ratio, loop_delay_max_ms].every((seen) => seen === undefined) &&
+    cpu_core_ratio > ONE_CORE_RATIO
+  )
 }
 
 /** Detects a foreign program that saturates one of its threads, or all cores that it may use. @param {ApiProbe} probe */

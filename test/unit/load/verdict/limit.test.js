@@ -190,6 +190,20 @@ t.test('stages that take turns, none of them full, are a lock-step', async (t) =
   t.equal(limitOf(record, SLO).resource, 'api-cpu', 'a full core explains more')
 })
 
+t.test('on a core that the service shares with Postgres, the one that uses more of it is named', async (t) => {
+  const record = recordOf('slow-commits')
+  record.probes.kernel.cores = { 0: { busy_ratio: 0.99, interrupts_ratio: 0.01, steal_ratio: 0 } }
+  for (const one of [record.target, record.probes.generator, record.probes.postgres]) one.cores = '0'
+  Object.assign(record.probes.api, { elu_ratio: 0.6, pool_used_mean: 1, pool_waiting_mean: 0 })
+  const limitWith = (/** @type {number} */ service_ratio, /** @type {number} */ postgres_ratio) => {
+    Object.assign(record.probes.api, { cpu_core_ratio: service_ratio, main_core_ratio: service_ratio })
+    Object.assign(record.probes.postgres, { cpu_core_ratio: postgres_ratio, waits: {} })
+    return limitOf(record, SLO)
+  }
+  t.match(limitWith(0.43, 0.55), { resource: 'postgres-cpu', runner_up: 'api-cpu' })
+  t.match(limitWith(0.55, 0.43), { resource: 'api-cpu', runner_up: 'postgres-cpu' })
+})
+
 t.test('of a service behind a URL only what is seen from outside is claimed', async (t) => {
   for (const name of ['limiter', 'spinning-handler', 'generator-few-files', 'pool-of-one']) {
     const record = recordOf(name)

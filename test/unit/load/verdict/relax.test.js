@@ -1,7 +1,10 @@
 import t from 'tap'
 import { moved, relaxed, relaxedCell } from '../../../../load/verdict/relax.js'
 
-const SETTINGS = { POOL_MAX: 2, POOL_CONNECT_TIMEOUT_MS: 5, NOFILE: 64, LISTEN_BACKLOG: 1, MAX_CONNECTIONS: 10 }
+const SETTINGS = {
+  ...{ POOL_MAX: 2, POOL_CONNECT_TIMEOUT_MS: 5, NOFILE: 64, LISTEN_BACKLOG: 1, MAX_CONNECTIONS: 10 },
+  KEEP_ALIVE_TIMEOUT_MS: 1000,
+}
 
 t.test('a limit that is a knob of ours is relaxed by one notch, from what was read back', async (t) => {
   const rows = [
@@ -23,6 +26,7 @@ t.test('a limit that is a knob of ours is relaxed by one notch, from what was re
   t.equal(relaxedCell('pool-size', {}), null, 'what was not read back cannot be relaxed')
   t.strictSame(relaxedCell('pool-size', { POOL_MAX: 100 }), { POOL_MAX: 150 }, 'no further than Postgres goes along')
   t.equal(relaxedCell('pool-size', { POOL_MAX: 150 }), null, 'nor where it is there already')
+  t.equal(relaxedCell('keep-alive-race', { KEEP_ALIVE_TIMEOUT_MS: 65_000 }), null, 'what is as usual is not the cause')
   t.strictSame(relaxedCell('accept-queue', { LISTEN_BACKLOG: 511 }), { LISTEN_BACKLOG: 65_535 }, 'within its range')
 })
 
@@ -32,6 +36,8 @@ t.test('the place of a relaxed target differs in that one thing', async (t) => {
   t.strictSame(relaxed(place, { POOL_MAX: 8 }), { ...place, env: { A: '1', POOL_MAX: '8' } })
   t.strictSame(relaxed(place, { NOFILE: 1024 }), { ...place, nofile: 1024 })
   t.strictSame(relaxed(place, { CORES: 'all' }), { ...place, cores: '0,1' })
+  const free = { ...place, cores: null, allCores: null }
+  t.throws(() => relaxed(free, { CORES: 'all' }), /expected a service that is pinned to one/)
   const { nodeFlags = [] } = relaxed(place, { HEAP: 'large' })
   t.equal(nodeFlags.length, 3)
   t.match(nodeFlags, ['--a', /old-space/, /semi-space/], 'behind the others, so that it counts')
