@@ -45,7 +45,7 @@ async function main() {
 async function serve(signal) {
   const embedded = await startEmbedded()
   try {
-    const { version } = await applySchema(embedded.url)
+    const { version } = await applySchema(embedded.url, {})
     process.stdout.write(`${embedded.url}\n`)
     process.stderr.write(`Postgres ${version} is up until Ctrl-C\n`)
     if (!signal.aborted) await Promise.race([once(signal, 'abort'), embedded.exited()])

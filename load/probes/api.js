@@ -92,7 +92,10 @@ export async function watchApi({ pid, metricsUrl }, use = watchProcess(pid)) {
 /** @param {ProcessUse | null} use @param {number} completed */
 function used(use, completed) {
   if (!use) return {}
-  return completed > 0 ? { ...use, cpu_us_per_request: ((use.threads_cpu_s ?? use.cpu_s) * 1e6) / completed } : use
+  // The files of another user's process cannot be seen; its own page may tell them.
+  const seen = Object.entries(use).filter(([name]) => use.open_files !== null || !name.startsWith('open_files'))
+  const own = /** @type {ProcessUse} */ (Object.fromEntries(seen))
+  return completed > 0 ? { ...own, cpu_us_per_request: ((own.threads_cpu_s ?? own.cpu_s) * 1e6) / completed } : own
 }
 
 /** @param {Metrics} first @param {Gauges} gauges @param {Metrics} last @param {number} wall_s */

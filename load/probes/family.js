@@ -1,4 +1,4 @@
-import { coresOf, expandCores, nofileOf, textOf } from '../system/machine.js'
+import { coresOf, expandCores, softNofileOf, textOf } from '../system/machine.js'
 import { familyOf, nameOf, namesIn, readUse } from './process.js'
 
 /** @import { ProcessUse } from './process.js' */
@@ -30,7 +30,7 @@ export function watchFamily(ancestor) {
     // Once a process has ended, its parent's CPU time includes everything that it ever used.
     const ended = before.filter(({ pid }) => !now.some((one) => one.pid === pid))
     const cpu_s = Math.max(0, sum('cpu_s') - ended.reduce((all, one) => all + one.cpu_s, 0))
-    const [crowded] = now.toSorted((a, b) => b.open_files - a.open_files)
+    const [crowded] = now.toSorted((a, b) => Number(b.open_files) - Number(a.open_files))
     const { quota_cores, throttled_s } = root
     return {
       cpu_s,
@@ -41,7 +41,7 @@ export function watchFamily(ancestor) {
       run_delay_ratio: Math.max(...grown.map(({ run_delay_s }) => run_delay_s)) / wall_s,
       rss_bytes: sum('rss_bytes'),
       open_files: crowded.open_files,
-      open_files_max: nofileOf(crowded.pid),
+      open_files_max: softNofileOf(crowded.pid),
       quota_cores,
       throttled_ratio: throttled_s === null ? null : (throttled_s - Number(before[0]?.throttled_s)) / wall_s,
       usable_cores: expandCores(coresOf(ancestor) ?? '').length || null,
@@ -67,7 +67,7 @@ function usesOf(ancestor) {
           name: nameOf(pid) ?? '',
           ...use,
           threads_s: threadsOf(pid),
-          open_files: namesIn(`/proc/${pid}/fd`)?.length ?? 0,
+          open_files: namesIn(`/proc/${pid}/fd`)?.length ?? null,
         }
       : []
   })

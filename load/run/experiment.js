@@ -116,7 +116,10 @@ function resumedPlan({ plan: kept, argv }, folder, given, hasSeed, planOf) {
       `--resume: expected the flags of the run in ${folder} again, since secrets on its command line were not kept`,
     )
   }
-  const plan = planOf(hasSeed ? { seed: kept.mix.seed, ...given } : given)
+  const asked = planOf(hasSeed ? { seed: kept.mix.seed, ...given } : given)
+  // What this machine allows may have changed since.
+  const { connections_max = asked.connections_max } = kept
+  const plan = asked.connections_max === undefined ? asked : { ...asked, connections_max }
   if (isDeepStrictEqual(keptPlan(plan), kept)) return plan
   throw new UsageError(`--resume: expected the flags of the run in ${folder} (${argv.join(' ')}) or none`)
 }

@@ -226,6 +226,8 @@ function refuseMisfits({ name, loop }, flags, connections, duration_s) {
       flags.arrivals === 'poisson' && name !== 'paced',
     '--quick: expected an open-loop search for the capacity, without --rates or --speed':
       flags.quick && (flags.rates || flags.speed || isClosed),
+    '--dose: expected an open-loop search with a proof, without --rates, --speed, --quick or --no-proof':
+      flags.dose !== undefined && (flags.rates || flags.speed || flags.quick || flags['no-proof'] || isClosed),
     '--start: requires --url, at which the service will answer': flags.start && !flags.url,
     '--pid: cannot be combined with --start, whose process is known': flags.pid && flags.start,
     "--pid: requires --url; the local API's own processes are known": flags.pid && !flags.url,

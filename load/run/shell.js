@@ -7,7 +7,9 @@ import { RemoteError, ServiceEnded, UsageError } from '../command/errors.js'
 import { helpText, likelyName, parseCommand } from '../command/flags.js'
 import { spoken } from '../command/spoken.js'
 import { DATABASE_FLAG } from '../system/ssh/plan.js'
+import { quoted } from '../system/ssh/remote.js'
 import { runVerb } from './experiment.js'
+import { lacksCredentials } from './plan-secrets.js'
 import { createProgress } from './progress.js'
 
 /**
@@ -123,13 +125,18 @@ function print({ run, text, folder }, json, isResumable, stdout, stderr) {
     stdout.write(`\n${text}\n${folder === null ? '' : `\n${folder}/report.md\n${folder}/report.html\n`}`)
   if (run.interrupted) {
     const rest = isResumable
-      ? `go on with: npm run ${run.verb} -- --resume ${folder}${run.database?.kind === 'given' ? ' --database-url URL' : ''}`
+      ? `go on with: npm run ${run.verb} -- --resume ${wordOf(String(folder))}${run.database?.kind === 'given' ? ' --database-url URL' : ''}${lacksCredentials(run.plan) ? ' and the flags of this run' : ''}`
       : `what it measured is in ${folder}`
     stderr.write(`interrupted; ${spoken(rest)}\n`)
     return EXIT.interrupted
   }
   if (run.problem) stderr.write(`redline: no trustworthy answer: ${run.problem}\n`)
-  return run.problem ? EXIT.noAnswer : (run.exit_code ?? EXIT.answered)
+  return run.problem ? run.exit_code || EXIT.noAnswer : (run.exit_code ?? EXIT.answered)
+}
+
+/** As a shell reads it back. @param {string} text */
+function wordOf(text) {
+  return /^[\w./-]+$/.test(text) ? text : quoted(text)
 }
 
 /** The first signal stops the load and lets the run clean up; the second ends the run and its children at once. */

@@ -54,7 +54,7 @@ export async function openSite(plan, results, io, takeCores = pinToCores) {
     const database = await openDatabase(url, { run: runId, own: emailPatterns(plan.mix), pg })
     const pinned = { cores: cores?.api ?? null, allCores: cores && `${cores.api},${cores.others}` }
     const env = host ? settingsOf(environment.settings) : environment.forApi
-    const place = { databaseUrl: database.url, ...pinned, env, logFile, ...(host && { host }) }
+    const place = { databaseUrl: database.url, ...pinned, env, logFile, signal, ...(host && { host }) }
     const close = async () => {
       await host?.close()
       await database.close()

@@ -1,5 +1,7 @@
 import { execFile, spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import os from 'node:os'
+import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { textOf } from '../../sql/scratch.js'
@@ -19,6 +21,8 @@ export function describeMachine() {
 /** Commit of this checkout, with a + if files differ from it; null: not a checkout. */
 export async function redlineCommit() {
   const cwd = fileURLToPath(new URL('../..', import.meta.url))
+  // An installed package may lie in the repository of somebody else.
+  if (!existsSync(path.join(cwd, '.git'))) return null
   const described = promisify(execFile)('git', ['describe', '--always', '--abbrev=12', '--dirty=+'], { cwd })
   return described.then(({ stdout }) => stdout.trim()).catch(() => null)
 }

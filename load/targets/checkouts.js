@@ -2,17 +2,19 @@ import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import path from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { makeScratch } from '../../sql/scratch.js'
 import { UsageError } from '../command/errors.js'
 import { freePorts } from '../system/ports.js'
-import { collect, startChild } from '../system/processes.js'
+import { collect, killGroup, startChild } from '../system/processes.js'
 import { openLocal, openStarted } from './index.js'
 
 /** @import { Place } from './index.js' */
 
 const execute = promisify(execFile)
 const BUILD_TIMEOUT_MS = 600_000
+const LAST_WORDS_MS = 1000
 /** Build command of the local API, whose packages need no scripts. */
 const NPM_CI = 'npm ci --ignore-scripts --omit=optional --no-audit --no-fund'
 
@@ -27,6 +29,8 @@ const NPM_CI = 'npm ci --ignore-scripts --omit=optional --no-audit --no-fund'
 export async function checkOut(refs, { build, isOurs, signal, note }) {
   const root = (await git(['rev-parse', '--show-toplevel'], signal)).trim()
   const folder = makeScratch('gate', '/var/tmp')
+  // Whatever happens to the run.
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
   /** @type {Checkouts} */
   const found = { folder, paths: {}, commits: {} }
   try {
@@ -78,13 +82,18 @@ function linkPackages(root, own) {
 async function run(command, cwd, { side, signal, note }) {
   signal.throwIfAborted()
   note(`${side}: ${command} …`)
-  const { child, kill } = startChild(['sh', '-c', command], { cores: null, cwd, stdio: ['ignore', 'pipe', 'pipe'] })
+  const { child } = startChild(['sh', '-c', command], { cores: null, cwd, stdio: ['ignore', 'pipe', 'pipe'] })
   const [stdout, stderr] = [collect(child.stdout), collect(child.stderr)]
   const timeout = AbortSignal.timeout(BUILD_TIMEOUT_MS)
   const cut = AbortSignal.any([signal, timeout])
-  // All that the command has started ends with it.
+  const kill = () => killGroup(child)
   cut.addEventListener('abort', kill)
-  const [code, killed] = await once(child, 'close').finally(() => cut.removeEventListener('abort', kill))
+  const closed = once(child, 'close')
+  const [code, killed] = await once(child, 'exit').finally(() => cut.removeEventListener('abort', kill))
+  // All that the command has started ends with it; what has left its group may still hold the pipes.
+  kill()
+  await Promise.race([closed, setTimeout(LAST_WORDS_MS)])
+  for (const pipe of [child.stdout, child.stderr]) pipe?.destroy()
   signal.throwIfAborted()
   if (code === 0) return
   const ended = killed ? `its end by ${killed}` : `exit code ${code}`

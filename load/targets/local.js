@@ -28,15 +28,15 @@ const CONFIG_EXIT_CODE = 2
  * Starts the API as a process on its core, and waits until it reports that it is ready. It gets the given environment, except for
  * what a run decides: database, ports and addresses.
  * @param {{ databaseUrl: string, cores: string | null, env: NodeJS.ProcessEnv, logFile: string, node?: string, nodeFlags?: string[],
- *   nofile?: number | string | null, listen?: { host: string, port: number } | null, root?: string, start_ms?: number }} options cores: for the API alone; null: not
+ *   nofile?: number | string | null, listen?: { host: string, port: number } | null, root?: string, start_ms?: number, signal?: AbortSignal }} options cores: for the API alone; null: not
  *   pinned; logFile: takes its output; node: program that runs it, by default ours; nodeFlags: in addition to those of `npm start`;
  *   nofile: its limit of open files; null: ours; listen: address for clients, by default a free port of loopback;
- *   root: of its checkout, by default this one; start_ms: longest wait until it is ready
+ *   root: of its checkout, by default this one; start_ms: longest wait until it is ready; signal: ends the wait
  * @returns {Promise<Target>} @throws {UsageError} if it refuses its configuration, or cannot reach its database
  */
 export async function openLocal(options) {
   const { databaseUrl, cores, env, logFile, node = process.execPath, nodeFlags = [], nofile = null } = options
-  const { listen, root = ROOT, start_ms } = options
+  const { listen, root = ROOT, start_ms, signal } = options
   const [freePort, adminPort] = await freePorts(2)
   const { host, port } = listen ?? { host: '127.0.0.1', port: freePort }
   const addresses = { HOST: host, ADMIN_HOST: '127.0.0.1', PORT: String(port), ADMIN_PORT: String(adminPort) }
@@ -46,7 +46,7 @@ export async function openLocal(options) {
     'the API',
     [node, ...nodeFlagsOf(root), ...nodeFlags, path.join(root, 'api/server.js')],
     {
-      ...{ cores, nofile, logFile, start_ms, stopGrace_ms: STOP_GRACE_MS },
+      ...{ cores, nofile, logFile, start_ms, signal, stopGrace_ms: STOP_GRACE_MS },
       env: { ...withoutPgVariables(env), ...addresses, DATABASE_URL: databaseUrl },
       isReady: async () => {
         const problem = await unreadiness(adminUrl)

@@ -1,3 +1,5 @@
+import http from 'node:http'
+import https from 'node:https'
 import { fileURLToPath } from 'node:url'
 import { UsageError } from '../command/errors.js'
 import { familyOf } from '../probes/process.js'
@@ -37,17 +39,15 @@ export async function openStarted({ start, url, metricsUrl, shownUrl, cores, env
   return { ...openUrl(url, { metricsUrl, shownUrl, processes }), ...own, died: service.died, stop: service.stop }
 }
 
-/** @param {string} url */
-async function answers(url) {
-  try {
-    const answer = await fetch(url, {
-      method: 'HEAD',
-      redirect: 'manual',
-      signal: AbortSignal.timeout(POLL_TIMEOUT_MS),
+/** Not by fetch, which refuses some ports. @param {string} url @returns {Promise<boolean>} */
+function answers(url) {
+  const { request } = url.startsWith('https:') ? https : http
+  return new Promise((resolve) => {
+    const signal = AbortSignal.timeout(POLL_TIMEOUT_MS)
+    const asked = request(url, { method: 'HEAD', agent: false, signal }, (answer) => {
+      answer.destroy()
+      resolve(true)
     })
-    await answer.body?.cancel()
-    return true
-  } catch {
-    return false
-  }
+    asked.on('error', () => resolve(false)).end()
+  })
 }

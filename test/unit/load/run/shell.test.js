@@ -9,7 +9,7 @@ import { createShell } from '../../../support/shell.js'
  * @import { Shell } from '../../../../load/run/shell.js'
  */
 
-const RUN = { verb: 'made-up', problem: null, interrupted: false }
+const RUN = { verb: 'made-up', plan: {}, problem: null, interrupted: false }
 const ENDED = { run: RUN, text: 'a **text**', folder: 'results/1' }
 
 /**
