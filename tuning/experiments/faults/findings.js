@@ -42,7 +42,7 @@ export function analyse({ repeats, faults, skipped }, records) {
     cases.filter(({ isRight }) => !isRight).map(({ limit }) => `${fault}: expected ${resource}, got ${limit.resource}`),
   )
   const wanted = repeats * faults.length
-  const missing = tried < wanted ? `${tried} of ${wanted} faults were tried` : null
+  const missing = tried < wanted || wanted === 0 ? `${tried} of ${wanted} faults were tried` : null
   return { problem: missing ?? (wrong.join('; ') || null), found, tried, right: tried - wrong.length, skipped }
 }
 

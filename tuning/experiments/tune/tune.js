@@ -129,6 +129,8 @@ function planOf(flags) {
       ...(quick && { is_quick: true }),
     }
   }
+  if (!matrix && flags.capacity !== undefined)
+    throw new UsageError('--capacity: cannot be combined with --preset article, which measures its own peak')
   if (!matrix) return { ...common, preset }
   const { knobs, cells, precision_ratio } = matrix
   if (cells.length > MAX_CELLS) {

@@ -114,11 +114,22 @@ function subjectOf({ plan }, settings = {}) {
     arrivals = 'even',
     sustained_s = null,
     fresh_connections = false,
+    connections,
+    unbounded = false,
   } = plan
-  const { name, method, body_base64, entries } = mix
+  const { name, method, body_base64, entries, headers } = mix
   const set = Object.entries(settings).filter(([setting]) => !/PORT$|^NODE$|^NOFILE$/.test(setting))
-  const load = { driver, rates_rps, arrivals, sustained_s, fresh_connections }
-  return { url, host: ssh?.host, slo, name, method, body_base64, entries, ...load, ...Object.fromEntries(set) }
+  const load = {
+    driver,
+    rates_rps,
+    arrivals,
+    sustained_s,
+    fresh_connections,
+    unbounded,
+    ...(connections && { connections }),
+  }
+  const requests = { name, method, body_base64, entries, ...(headers && { headers }) }
+  return { url, host: ssh?.host, slo, ...requests, ...load, ...Object.fromEntries(set) }
 }
 
 /**

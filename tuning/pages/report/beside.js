@@ -26,7 +26,7 @@ export function besideBlocks(sources, { capacities, figures }, difference) {
     ...(different.length > 0 ? [heading('Other differences'), table(['', ...names], different)] : []),
     heading('How it was measured', { folded: true }),
     list([
-      `Medians of the valid trials with the same cell and load in all runs; ratios to ${first} with ${CONFIDENCE * 100} % intervals, by ranks (Hodges-Lehmann, Wilcoxon, Mann and Whitney), which need four trials in each run. Tied: the interval contains 1.`,
+      `Medians of the valid trials with the same cell and load in all runs (where the offered rates differ, of the CPU only); ratios to ${first} with ${CONFIDENCE * 100} % intervals, by ranks (Hodges-Lehmann, Wilcoxon, Mann and Whitney), which need four trials in each run. Tied: the interval contains 1.`,
       'Where nothing differs, one interval in twenty still misses 1: among many figures, some will.',
       'Capacities are compared by the ends of their intervals: they are tied if these overlap.',
       'The runs were made one after the other, so the ratios include whatever changed on the machine between them; `npm run compare` and `npm run tune` alternate instead.',

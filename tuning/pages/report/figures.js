@@ -69,14 +69,25 @@ function figuresOf(sources) {
         // Zero has no logarithm.
         return (own.get(group) ?? []).map((record) => Number(value(record))).filter((one) => one > 0)
       })
-      // Near their capacities the runs have different rates, but the cost of a request can still be compared.
-      if (samples.some((sample) => sample.length === 0) || (group === NEAR && measure !== 'cpu')) return []
+      // At different rates, the cost of a request can still be compared.
+      const isComparable =
+        measure === 'cpu' || (group !== NEAR && isSameRate(grouped.map((own) => own.get(group) ?? [])))
+      if (samples.some((sample) => sample.length === 0) || !isComparable) return []
       const [first, ...others] = samples
       const trials = samples.map((sample) => sample.length)
       const ratios = others.map((sample) => ratioOf(sample, first, better))
       return [{ group, measure, medians: samples.map(median), trials, ratios }]
     }),
   )
+}
+
+/** Rates that differ by less are the same load. */
+const SAME_RATE_RATIO = 1.01
+
+/** Whether all runs offered the same rate, if any: shares of a run's own peak are other rates in each. @param {TrialRecord[][]} trials of each run */
+function isSameRate(trials) {
+  const rates = trials.map((own) => median(own.map(({ load }) => Number(load.rate_rps))))
+  return Math.max(...rates) <= Math.min(...rates) * SAME_RATE_RATIO
 }
 
 /** Whether other runs may have the same load; the rates of a search differ in each run. @param {TrialRecord} record */

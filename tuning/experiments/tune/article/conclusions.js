@@ -152,10 +152,9 @@ function noFailures(trialsOf) {
 
 /** Counts the responses that are not successes. @param {TrialsOf} trialsOf */
 function refusedText(trialsOf) {
-  const refused = [3, 4].map((row) => {
-    return trialsOf(row, 'paced').reduce((sum, { traffic }) => sum + traffic.completed - traffic.ok, 0)
-  })
-  const isNone = refused.every((number) => number === 0)
+  const rows = [3, 4].map((row) => trialsOf(row, 'paced'))
+  const refused = rows.map((own) => own.reduce((sum, { traffic }) => sum + traffic.completed - traffic.ok, 0))
+  const isNone = rows.every(({ length }) => length > 0) && refused.every((number) => number === 0)
   return `failed responses (bounded generator), in all trials of rows 3 and 4: ${refused.map(count).join(' and ')}${isNone ? ', so neither timeout expired' : ''}`
 }
 
