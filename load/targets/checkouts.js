@@ -15,6 +15,7 @@ import { openLocal, openStarted } from './index.js'
 const execute = promisify(execFile)
 const BUILD_TIMEOUT_MS = 600_000
 const LAST_WORDS_MS = 1000
+const COMPILE_EARLY = new URL('../probes/compile-early.js', import.meta.url).href
 /** Build command of the local API, whose packages need no scripts. */
 const NPM_CI = 'npm ci --ignore-scripts --omit=optional --no-audit --no-fund'
 
@@ -60,13 +61,17 @@ export async function checkOut(refs, { build, isOurs, signal, note }) {
 
 /**
  * Starts what was checked out: the local API, or the command of a service, with a free PORT.
- * @param {Place} place @param {string} root of the checkout @param {{ start?: string, path: string }} service path: of the requests
+ * @param {Place} place @param {string} root of the checkout
+ * @param {{ start?: string, path: string, preloads?: string[] }} service path: of the requests; preloads: URLs of modules that a Node
+ *   program loads first, in addition to the one by which it compiles early
  */
-export async function openCheckout(place, root, { start, path: requestPath }) {
-  if (!start) return openLocal({ ...place, root })
+export async function openCheckout(place, root, { start, path: requestPath, preloads = [] }) {
+  const options = [COMPILE_EARLY, ...preloads].map((url) => `--import=${url}`)
+  const env = { ...place.env, NODE_OPTIONS: [place.env.NODE_OPTIONS, ...options].filter(Boolean).join(' ') }
+  if (!start) return openLocal({ ...place, env, root })
   const [port] = await freePorts(1)
   const url = `http://127.0.0.1:${port}${requestPath}`
-  return openStarted({ ...place, start, url, cwd: root, env: { ...place.env, PORT: String(port) } })
+  return openStarted({ ...place, start, url, cwd: root, env: { ...env, PORT: String(port) } })
 }
 
 /** Links the repository's packages if the lock files agree. @param {string} root @param {string} own @returns {boolean} whether it did */
@@ -92,7 +97,7 @@ async function run(command, cwd, { side, signal, note }) {
   const [code, killed] = await once(child, 'exit').finally(() => cut.removeEventListener('abort', kill))
   // All that the command has started ends with it; what has left its group may still hold the pipes.
   kill()
-  await Promise.race([closed, setTimeout(LAST_WORDS_MS)])
+  await Promise.race([closed, setTimeout(LAST_WORDS_MS, undefined, { ref: false })])
   for (const pipe of [child.stdout, child.stderr]) pipe?.destroy()
   signal.throwIfAborted()
   if (code === 0) return

@@ -3,7 +3,9 @@ import fs from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
 import { checkOut } from '../../../load/targets/checkouts.js'
+import { textOf } from '../../../sql/scratch.js'
 import { checkoutsOf, temporaryFolder } from '../../support/lab.js'
+import { until } from '../../support/until.js'
 
 /** A repository whose file has the text of each commit in turn. @param {any} t @param {string[]} texts */
 function repository(t, texts) {
@@ -81,4 +83,19 @@ t.test('what cannot be checked out or built is refused in one line, and leaves n
     message: /^--base, --head: expected refs of the git repository in this folder, got: fatal: not a git repository/,
   })
   process.chdir(folder)
+})
+
+t.test('what a build has left running ends with it, and is not waited for', async (t) => {
+  repository(t, ['one'])
+  const { paths } = await checkedOut(t, { base: 'HEAD' }, { build: 'sleep 1000 & echo $! > left' })
+  const pid = fs.readFileSync(`${paths.base}/left`, 'utf8').trim()
+  t.match(pid, /^\d+$/)
+  // A zombie has no command line.
+  await until('its end', () => (textOf(`/proc/${pid}/cmdline`) ?? '') === '')
+})
+
+t.test('the module by which Node compiles early is known to this Node, and says nothing', async (t) => {
+  const url = new URL('../../../load/probes/compile-early.js', import.meta.url).href
+  const { status, stdout, stderr } = spawnSync(process.execPath, [`--import=${url}`, '-p', '1'], { encoding: 'utf8' })
+  t.strictSame({ status, stdout, stderr }, { status: 0, stdout: '1\n', stderr: '' })
 })

@@ -57,7 +57,7 @@ t.test('--quick asks for less, and a flag beside it wins', async (t) => {
     [VERBS.tune, 'blocks', { is_quick: true }, { is_quick: true, blocks: 7000 }],
     [VERBS.bench, 'duration', { repeats: 1, duration_s: 0.5 }, { repeats: 1, duration_s: 7 }],
     [VERBS.generators, 'duration', { blocks: 1, duration_s: 4 }, { blocks: 1, duration_s: 7 }],
-    [VERBS.gate, 'blocks', { blocks: 4 }, { blocks: 7000 }],
+    [VERBS.gate, 'blocks', { blocks: 3 }, { blocks: 7000 }],
     [VERBS.simulate, 'runs', { runs: 100 }, { runs: 7000 }],
     [VERBS.faults, 'duration', { duration_s: 1 }, { duration_s: 7 }],
     [VERBS.playbook, 'blocks', { blocks: 1 }, { blocks: 7000 }],

@@ -23,16 +23,16 @@ const TURNS = /** @type {const} */ (['lead', 'cost', 'cost', 'latency'])
 const LATER_TURNS = /** @type {const} */ (['cost', 'latency'])
 /** Share of the base's throughput that all sides together are offered when they are loaded at once. */
 const TOGETHER_SHARE = 0.6
-const TOGETHER_S = 4
+const TOGETHER_S = 8
 export const CONNECTIONS = 128
 const WARMUP_S = 0.5
 const FIRST_WARMUP_S = { alone: 2, peak: 4 }
 /**
- * Warm-up of all sides at once, in requests to each. During the first 60,000, V8 makes requests cheaper, by a fifth in total, and not in
- * all processes at the same moment; what a change costs is not known before. From then on, two starts of one program differ by some per
- * cent for as long as they run, so many short blocks tell more than a few long ones. No turns come before: after a pause, requests cost more.
+ * Warm-up of all sides at once, in requests to each: until then, V8 still compiles (see compile-early.js). Two starts of one program then
+ * differ for as long as they run, so many short blocks tell more than a few long ones. No turns come before: after a pause, requests cost
+ * more.
  */
-const TOGETHER_WARMUP = { requests: 60_000, most_s: 15 }
+export const TOGETHER_WARMUP = { requests: 75_000, most_s: 20 }
 const PROFILE_S = 3
 /** Share of the throughput that is offered to measure the latency. */
 const LATENCY_SHARE = 0.5

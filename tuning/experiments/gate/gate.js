@@ -20,7 +20,7 @@ import { openService } from './services.js'
  */
 
 const DEFAULTS = { blocks: 24, tolerance: 2, path: '/', seed: 1 }
-const QUICK_BLOCKS = 4
+const QUICK_BLOCKS = 3
 const LOAD = { duration_s: 1, timeout_s: 10 }
 const pidFlag = (/** @type {string} */ about) => ({ ...PLAN_FLAGS.pid, multiple: false, about })
 
@@ -64,7 +64,7 @@ export const gate = {
     ...MIX_FLAGS,
     seed: seedFlag(`of the order and the requests (default ${DEFAULTS.seed})`),
   },
-  examples: `  npm run gate -- --base main                          the local API; two to eight minutes
+  examples: `  npm run gate -- --base main                          the local API; two to nine minutes
   npm run gate -- --base main --head HEAD --build 'npm ci' --start 'node server.js' --path /orders
   npm run gate -- --url-base http://127.0.0.1:8080/ --url-head http://127.0.0.1:8081/ --pid-base 4711 --pid-head 4712`,
   plan: planOf,

@@ -4,6 +4,7 @@ import { count, decimal, mebibytes, milliseconds, percent, tenthPercent } from '
 import { markdownOf } from '../../../load/report/markdown.js'
 import { estimateOf, LEAST_BLOCKS, ratioText } from '../../stats/twice.js'
 import { HEADS, successOf } from './decision.js'
+import { TOGETHER_WARMUP } from './design.js'
 
 /**
  * @import { Block } from '../../../load/report/blocks.js'
@@ -38,7 +39,7 @@ export function gateReport(findings) {
       `Medians, and the ratio of head to base with a 95 % interval, over the blocks; noise: by how much two processes of the same version differ in one of twenty blocks. Accepted is ${tenthPercent(plan.tolerance_ratio)} more.`,
     ),
     method([
-      'Each block starts the base twice and the head twice, all on one core. For the CPU per request, all are loaded at the same time, so that a change of the core costs all of them the same: at 60 % of the throughput of the base, with random arrivals, after a warm-up of 60,000 requests to each (15 s at most). Each second is compared for itself, and the median of the seconds counts. Once the verdict is known, the services of the last block are loaded in turns, for information: as much as they take, and at half of that for the latency, in two rounds, each of which counts as a block. Where loading all at once gives no figures, the turns of each block decide; so they do for services that run already. A fifth of the blocks at either end is left out of the ratio (a trimmed mean), and the verdict is looked for after each block, by intervals of 97.5 % for a loss, and of 99 % for none.',
+      `Each block starts the base twice and the head twice, all on one core. For the CPU per request, all are loaded at the same time, so that a change of the core costs all of them the same: at 60 % of the throughput of the base, with random arrivals, after a warm-up of ${count(TOGETHER_WARMUP.requests)} requests to each (${TOGETHER_WARMUP.most_s} s at most); Node programs compile sooner than usual, so that this is over by then. Each second is compared for itself, and the median of the seconds counts. Once the verdict is known, the services of the last block are loaded in turns, for information: as much as they take, and at half of that for the latency, in two rounds, each of which counts as a block. Where loading all at once gives no figures, the turns of each block decide; so they do for services that run already. A fifth of the blocks at either end is left out of the ratio (a trimmed mean), and the verdict is looked for after each block, by intervals of 97.5 % for a loss, and of 99 % for none.`,
     ]),
   ]
 }

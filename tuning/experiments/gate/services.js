@@ -27,9 +27,8 @@ export async function openService({ side, start, side_rps = 0 }, place, plan, ch
     const { url, shown_url: shownUrl, pid } = plan.sides[own]
     if (url) return openUrl(url, { shownUrl, processes: pid ? [pid] : [] })
     const { paths, profiles } = /** @type {GateCheckouts} */ (checkouts)
-    const preload = start === 'profile' ? `--import=${profilerIn(path.join(profiles, own), paths[own])}` : ''
-    const env = { ...place.env, NODE_OPTIONS: [place.env.NODE_OPTIONS, preload].filter(Boolean).join(' ') }
-    return openCheckout({ ...place, env }, paths[own], plan)
+    const preloads = start === 'profile' ? [profilerIn(path.join(profiles, own), paths[own])] : []
+    return openCheckout(place, paths[own], { ...plan, preloads })
   })
   if (side === ALL) return openTogether(targets, { rate_rps: side_rps, connections: CONNECTIONS })
   return { ...targets[side], stop: async () => {} }
