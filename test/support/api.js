@@ -112,9 +112,12 @@ export async function untilReadyz(api, status) {
   return /** @type {NonNullable<typeof found>} */ (found)
 }
 
+/** A kept connection would be lost if the service closed it, after some idle seconds, just as the next request was sent. */
+const ONCE = { headers: { Connection: 'close' } }
+
 /** @param {{ adminUrl: string | null }} api @returns {Promise<{ code: number, status: string, detail?: string }>} */
 export async function readyz({ adminUrl }) {
-  const answer = await within('an answer from /readyz', fetch(`${adminUrl}/readyz`))
+  const answer = await within('an answer from /readyz', fetch(`${adminUrl}/readyz`, ONCE))
   return { .../** @type {any} */ (await answer.json()), code: answer.status }
 }
 
@@ -151,7 +154,7 @@ export function newUser() {
  * @returns {Promise<number>}
  */
 export async function metric(api, name) {
-  const answer = await within('an answer from /metrics', fetch(`${api.adminUrl}/metrics`))
+  const answer = await within('an answer from /metrics', fetch(`${api.adminUrl}/metrics`, ONCE))
   const line = (await answer.text()).split('\n').find((line) => line.startsWith(`${name} `))
   if (line === undefined) throw new Error(`expected the metric ${name} in /metrics`)
   return Number(line.slice(name.length + 1))
