@@ -33,13 +33,12 @@ export function ofFailed(failed, { planned }, ...evidence) {
 }
 
 /**
- * The most of one of the service's cores that Postgres can use: it may have other cores, too; 0 if it runs elsewhere.
- * @param {number} core @param {Trial['probes']} probes
+ * CPU, in cores, that Postgres may have used on some of the service's cores: all that it used, if it may run on one of them; 0 if not.
+ * @param {number[]} cores of the service @param {Trial['probes']} probes
  */
-export function postgresOn(core, { postgres, here, kernel, api }) {
-  const isShared = here === undefined && expandCores(postgres?.cores ?? '').includes(core)
-  const rest = Math.max(0, (kernel.cores?.[core]?.busy_ratio ?? 0) - (api.cpu_core_ratio ?? 0))
-  return isShared ? Math.min(Number(postgres.cpu_core_ratio ?? 0), rest) : 0
+export function postgresOn(cores, { postgres, here }) {
+  const isBeside = here === undefined && expandCores(postgres?.cores ?? '').some((core) => cores.includes(core))
+  return isBeside ? Number(postgres.cpu_core_ratio ?? 0) : 0
 }
 
 /** Utilization of a core: busy share of the time that the host did not steal. @param {CoreShare} core */

@@ -124,13 +124,13 @@ export function machineNoise({ target, probes }) {
   const { cores = {} } = probes.kernel
   if (!target.cores || probes.api.cpu_core_ratio === undefined) return NOTHING
   const shared = target.kind === 'ssh' ? [] : expandCores(probes.generator.cores ?? target.cores)
-  const own = expandCores(target.cores).flatMap((core) => (shared.includes(core) ? [] : (cores[core] ?? [])))
+  const alone = expandCores(target.cores).filter((core) => !shared.includes(core))
+  const own = alone.flatMap((core) => cores[core] ?? [])
   // On a core shared with the generator, other processes do not count as noise.
   if (own.length === 0) return NOTHING
   const busy = own.reduce((sum, { busy_ratio }) => sum + busy_ratio, 0)
   const steal = own.reduce((sum, { steal_ratio }) => sum + steal_ratio, 0)
-  const postgres = expandCores(target.cores).reduce((sum, core) => sum + postgresOn(core, probes), 0)
-  const others = Math.max(0, busy - probes.api.cpu_core_ratio - postgres)
+  const others = Math.max(0, busy - probes.api.cpu_core_ratio - postgresOn(alone, probes))
   return finding(
     Math.max(others, steal) / FOREIGN_RATIO,
     `on the service's core ${target.cores}, others used ${wholePercent(others)}, and the host took ${wholePercent(steal)}`,

@@ -139,7 +139,7 @@ export function apiCpu({ target, probes }) {
   const full = fullness(core)
   const beside = `interrupts ${wholePercent(core.interrupts_ratio)}, taken by the host ${wholePercent(core.steal_ratio)}`
   const busy = `${used}; the core was ${wholePercent(full)} busy (${beside})`
-  const rival_ratio = postgresOn(cores[0], probes)
+  const rival_ratio = Math.min(postgresOn(cores, probes), Math.max(0, core.busy_ratio - cpu_core_ratio))
   if (rival_ratio <= cpu_core_ratio) return finding(full / COUNTED_FULL_RATIO, busy)
   const rival = `Postgres, on the same core, used ${wholePercent(rival_ratio)}`
   return finding(Math.min(full / COUNTED_FULL_RATIO, SECOND_REACH), busy, rival)

@@ -125,6 +125,11 @@ t.test('a run without a trustworthy answer exits 1 and says why', async (t) => {
   const { code, stderr } = await ran(() => ({ ...ENDED, run: { ...RUN, problem: 'too noisy' } }))
   t.equal(code, 1)
   t.equal(stderr, 'redline: no trustworthy answer: too noisy\n')
+  const ended = async (/** @type {number} */ exit_code) => {
+    return (await ran(() => ({ ...ENDED, run: { ...RUN, exit_code, problem: 'too noisy' } }))).code
+  }
+  t.equal(await ended(3), 3, 'a gate that does not know says so')
+  t.equal(await ended(0), 1, 'and without an answer, nothing is in order')
 })
 
 t.test('an interrupted run exits 130 and says how to go on', async (t) => {

@@ -295,6 +295,18 @@ t.test('noise is what others use of the cores that belong to the service alone',
   check(t, 'machine-noise', [
     ['not on a core that is shared with the generator', { target, probes }, 2, evidence],
     [
+      'what Postgres can use there is not noise',
+      { target, probes: { ...probes, postgres: { cores: '0-3', cpu_core_ratio: 0.12 } } },
+      1,
+      [evidence[0].replace('24 %', '12 %'), waited],
+    ],
+    [
+      'a Postgres on the core of the generator leaves it as it is',
+      { target, probes: { ...probes, postgres: { cores: '1', cpu_core_ratio: 0.12 } } },
+      2,
+      evidence,
+    ],
+    [
       'a host that takes more than the neighbours',
       { target, probes: { ...probes, kernel: { cores: { 0: { busy_ratio: 0.4, steal_ratio: 0.36 } } } } },
       3,
@@ -616,6 +628,12 @@ t.test('a service is busy with garbage, with passwords, with one long piece of w
   check(t, 'api-blocked', [
     ['half of the SLO', of({}), 0.5, busy(40, '4.00')],
     ['one stall in an hour', { ...of({}), load: { duration_s: 3600 } }, 50 / 36_000, busy(40, '4.00')],
+    [
+      'a loop that only its own page tells of: all CPU time is its own',
+      of({ main_core_ratio: undefined, cpu_core_ratio: 1.1, elu_ratio: undefined }),
+      1,
+      busy(100, '10.0'),
+    ],
     ['whose core others use', of({ main_core_ratio: 0.6 }), 0.5, busy(70, '7.00')],
     ['a full loop: by the single request', of({ elu_ratio: 0.9 }), 0.9, busy(90, '9.00')],
     ['no more than full', of({ main_core_ratio: 1 }), 1, busy(100, '10.0')],

@@ -39,6 +39,11 @@ t.test(
 )
 
 t.test('a ledger contains only what could be seen', async (t) => {
+  const several = trial({ api: { statements: 200, statement_mean_ms: 11 } }).probes
+  t.notOk(
+    ledgerOf({ ...trial(), probes: several }).some(({ resource }) => resource === 'one shared statement at a time'),
+    'statements that overlap',
+  )
   const nothing = { api: {}, postgres: {}, generator: {}, kernel: {} }
   t.strictSame(ledgerOf(trial(nothing)), [])
   t.strictSame(ledgerOf({ ...trial(), traffic: { completed: 0, achieved_rps: 0 } }), [], 'nothing completed')

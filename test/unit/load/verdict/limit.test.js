@@ -152,6 +152,12 @@ t.test('without a limit none is named', async (t) => {
   busy.probes.api.main_core_ratio = 0.8
   busy.probes.kernel.cores[busy.target.cores].busy_ratio = 0.8
   t.match(limitOf(busy, SLO), { resource: 'none-reached', runner_up: 'api-cpu' }, 'but what was nearest')
+  const closed = recordOf('none')
+  closed.probes.postgres.waits = {}
+  closed.probes.kernel.cores[closed.target.cores].busy_ratio = 0.99
+  t.equal(limitOf(closed, SLO).resource, 'none-reached')
+  closed.load.loop = 'closed'
+  t.equal(limitOf(closed, SLO).resource, 'api-cpu', 'a closed loop is at its limit, in time or not')
   fine.outcome.verdict = 'fail'
   const { resource, evidence } = limitOf(fine, SLO)
   t.equal(resource, 'none-reached', 'not even where it failed')
