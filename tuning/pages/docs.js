@@ -18,7 +18,7 @@ import { byLoadBlocks } from '../experiments/tune/by-load.js'
 import { EXERCISES } from '../workshop/exercises/index.js'
 import { exercisePage, exercisesTable } from '../workshop/pages.js'
 import { pricesBlocks } from './ec2.js'
-import { evidence } from './evidence/evidence.js'
+import { evidence, keptReports } from './evidence/evidence.js'
 import { answerBlocks } from './front.js'
 import { arithmeticBlocks } from './more-cores.js'
 
@@ -38,7 +38,7 @@ import { arithmeticBlocks } from './more-cores.js'
 const EVIDENCE = 'tuning/evidence/'
 
 /** @type {Part} */
-const EVERY_TRIAL = ({ folder }) => [paragraph(`[Every trial of it](${EVIDENCE}${folder}/report.md).`)]
+const EVERY_TRIAL = ({ folder }) => [paragraph(`[Every trial of this run](${EVIDENCE}${folder}/report.md).`)]
 
 /** PgBouncer's version, which the cells with a PgBouncer report. @type {Part} */
 const PGBOUNCER = ({ records }) => {
@@ -210,5 +210,5 @@ function withBlock(page, name, text) {
 }
 
 if (argv[1] === fileURLToPath(import.meta.url)) {
-  for (const [file, page] of Object.entries(pages())) writeFileSync(file, page)
+  for (const [file, text] of Object.entries({ ...pages(), ...(await keptReports()) })) writeFileSync(file, text)
 }

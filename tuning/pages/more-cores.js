@@ -16,10 +16,15 @@ const RESERVED = 3
 export function arithmeticBlocks(sweeps) {
   const [{ settings, probes }] = sweeps[0].records
   const [max, POOL_MAX] = [Number(probes.postgres.connections_max), settings.POOL_MAX]
-  const most = Math.floor((max - RESERVED) / Number(POOL_MAX))
-  const fits = `This Postgres allows ${max} connections and reserves ${RESERVED} for superusers, so ${most} pools of ${POOL_MAX} fit. For more processes, use PgBouncer, or a smaller POOL_MAX: with INSERT_MODE=batched and a database nearby, a POOL_MAX equal to BATCH_SLOTS (4 by default) is usually enough.`
-  return [...sweeps.flatMap(arithmetic), paragraph(fits)]
+  const most = Math.floor((max - RESERVED) / connections(settings))
+  const fits = `The connections are those of the pool (POOL_MAX=${POOL_MAX}) and one with which /readyz checks the database. This Postgres allows ${max} connections and reserves ${RESERVED} for superusers, so ${most} such processes fit. For more processes, use PgBouncer, or a smaller POOL_MAX: with INSERT_MODE=batched and a database nearby, a POOL_MAX equal to BATCH_SLOTS (4 by default) is usually enough.`
+  const whole =
+    'The tables show less than a core per process. Give each process a whole core all the same: near its limit, it uses more.'
+  return [...sweeps.flatMap(arithmetic), paragraph(whole), paragraph(fits)]
 }
+
+/** Sessions that one API process may have: its pool, and the one with which /readyz checks the database (api/readiness.js). */
+const connections = (/** @type {Evidence['records'][number]['settings']} */ { POOL_MAX }) => Number(POOL_MAX) + 1
 
 /** @param {Pick<Evidence, 'run' | 'records'>} sweep */
 function arithmetic({ run: { capacity }, records }) {
@@ -29,14 +34,14 @@ function arithmetic({ run: { capacity }, records }) {
   const best = passed.reduce((most, one) => (Number(one.load.rate_rps) >= Number(most.load.rate_rps) ? one : most))
   const { api, postgres, generator } = best.probes
   const rate_rps = Number(best.load.rate_rps)
-  const { INSERT_MODE, POOL_MAX } = best.settings
+  const { INSERT_MODE } = best.settings
   const rows = STEPS.map((times) => [
     `${count(times * rate_rps)}/s`,
     String(times),
     ...[api, postgres, generator].map(({ cpu_core_ratio }) => (times * Number(cpu_core_ratio)).toFixed(1)),
-    count(times * Number(POOL_MAX)),
+    count(times * connections(best.settings)),
   ])
   const used = ['API', 'Postgres', 'generators'].map((who) => `cores busy with ${who}`)
-  const about = `Calculated, not measured: what one process sustained with INSERT_MODE=${INSERT_MODE}, ${count(rate_rps)}/s, times the number of processes. The capacity of a process is an interval; of the rates up to the interval's lower end, the highest that passed a trial is used here. The CPU columns are averages over one trial at that rate, so they can differ from the medians on other pages. Although a process uses less than a core here, give each a core of its own: at the rate at which the service fails, that core is busier than shown here.`
+  const about = `Calculated, not measured: a rate that one process is sure to carry with INSERT_MODE=${INSERT_MODE}, ${count(rate_rps)}/s, times the number of processes. It is the highest rate that passed a trial and does not exceed the lower end of the capacity. The CPU columns are averages over one trial at that rate, so they can differ from the medians on other pages.`
   return [paragraph(about), table(['rows', 'API processes', ...used, 'connections to Postgres, at most'], rows)]
 }

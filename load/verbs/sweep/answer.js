@@ -130,7 +130,7 @@ function sharedCoreText({ capacity, records, limit }) {
   if (shares.length === 0 || median(shares) <= GENERATOR_SHARE) return null
   const most = wholePercent(1 / (1 - median(shares)) - 1)
   const gain = ` Giving the generator a core of its own can raise the capacity by up to ${most}.`
-  return `Postgres and the generator share a core. In the trials in which it was at least ${wholePercent(SHARED_FULL)} busy, the generator took ${wholePercent(median(shares))} of the core.${CRAMPED.includes(String(limit?.resource)) ? gain : ''}`
+  return `Postgres and the generator share a core. In the trials in which that core was at least ${wholePercent(SHARED_FULL)} busy, the generator took ${wholePercent(median(shares))} of it.${CRAMPED.includes(String(limit?.resource)) ? gain : ''}`
 }
 
 /**

@@ -279,7 +279,7 @@ const CASES = [
       t.match(run.needs, { statement_ms: 5, nofile: 20_000 })
       near(t, run.needs.capacity_rps, 8000, 400, 'closed loop')
       near(t, run.needs.busy, 40, 2, "database connections by Little's law")
-      t.match(stdout, /What moves the goodput: POOL_MAX=20, 0\.(49|5\d)x .* that of 160 \(worse\)\./)
+      t.match(stdout, /What moves the goodput: POOL_MAX=20 instead of 160: 0\.(49|5\d)x .* \(worse\)\./)
       t.match(stdout, /- POOL_MAX: 8\d does what 160 does\. 20 instead of 160: p99 .* at 1x/)
       t.match(stdout, /- NOFILE: does nothing here\./)
       t.ok(run.elasticities.some((/** @type {any} */ one) => one.resource === 'api-cpu' && one.low < 0.1))

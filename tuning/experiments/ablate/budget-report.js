@@ -37,11 +37,11 @@ export function conclusionOf(budget) {
   })
   const left = `the rest (${REST}) takes ${rest.estimate.toFixed(0)} us (${share(rest.estimate)})`
   const parts = [
-    named.length > 0 ? `worth changing: ${named.join(', ')}` : 'no stage is certainly worth changing',
+    named.length > 0 ? `Worth changing: ${named.join(', ')}` : 'No stage is certainly worth changing',
     ...others,
     ...(Number.isNaN(rest.estimate) ? [] : [left]),
   ]
-  return `${title}, ${whole.estimate.toFixed(0)} us: ${parts.join('; ')}.`
+  return `${title}: ${whole.estimate.toFixed(0)} us. ${parts.join('; ')}.`
 }
 
 /** The budget in one currency. @param {{ plan: AblatePlan, budgets: Record<string, Budget> }} findings @param {string} name of the currency */

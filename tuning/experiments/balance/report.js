@@ -91,7 +91,7 @@ export function strategyBlocks(findings, part) {
     'errors met',
     'trials',
   ]
-  const about = `**Latency ${UNEVEN[part]}**: of the successes, at ${findings.plan.sizes[part].rate_rps}/s.`
+  const about = `**Latency ${UNEVEN[part]}**, successes only, at ${findings.plan.sizes[part].rate_rps}/s.`
   return titled(about, head, rows)
 }
 
@@ -171,7 +171,7 @@ export function processBlocks({ processes }) {
     (to_one && (is_limited ? GENERATOR_LIMIT : ratioText(to_one))) ?? '1',
   ])
   const about =
-    '**What one more API process brings**, closed loop. Postgres, HAProxy and the generator run on the remaining cores; where no core is left, an additional API process shares its core with them. The last column compares the rate of durable rows with that of one process behind HAProxy: each block (one round of the set-ups below) gives one ratio, and the typical one is shown.'
+    '**What one more API process brings**, closed loop. Postgres, HAProxy and the generator run on the remaining cores; where no core is left, an additional API process shares a core with them. The last column compares the durable rows/s with those of one process behind HAProxy: each block (one round of the set-ups below) gives one ratio, and the typical one is shown, which can differ from the quotient of the rates. A closed loop has no bound on p99, so these rates are higher than capacities.'
   return titled(about, ['API processes', 'runs on', 'durable rows', 'p50', 'relative to 1 behind HAProxy'], rows)
 }
 

@@ -119,8 +119,8 @@ function dosedTable(found) {
     'planted',
     'limit by counters',
     'most elastic suspect',
-    'its elasticity, per run',
-    'next highest elasticity, per run',
+    'its elasticity',
+    'next highest elasticity',
     'limit with the proof',
   ]
   const all = [...head, 'right by counters', 'right with the proof']

@@ -59,7 +59,7 @@ function sentence({ responses: [goodput] }) {
   if (moving.length === 0 && unknown.length > 0 && unknown.length === goodput.effects.length) return open.trim()
   if (moving.length === 0) return `No knob moves the goodput further than two visits to the same cell differ.${open}`
   const parts = moving.map((effect) => {
-    return `${effect.name}=${effect.level}, ${ratioText(effect)} that of ${effect.reference} (${effect.verdict})`
+    return `${effect.name}=${effect.level} instead of ${effect.reference}: ${ratioText(effect)} (${effect.verdict})`
   })
   return `What moves the goodput: ${parts.join('; ')}.${open}`
 }

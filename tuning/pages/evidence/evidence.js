@@ -1,7 +1,12 @@
+import { readdirSync } from 'node:fs'
+import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { sweep } from '../../../load/verbs/sweep/sweep.js'
 import { VERBS } from '../../verbs.js'
-import { sourcesOf } from '../report/report.js'
+import { sourcesOf, writeAgain } from '../report/report.js'
+
+/** The folder of the kept runs. */
+const KEPT = fileURLToPath(new URL('../../evidence', import.meta.url))
 
 /** @type {Map<string, Evidence>} a cache, since many parts of the pages quote the same run */
 const known = new Map()
@@ -17,10 +22,25 @@ export function evidence(folder) {
 
 /** @param {string} folder */
 function read(folder) {
-  const committed = fileURLToPath(new URL(`../../evidence/${folder}`, import.meta.url))
-  const [{ experiment, run: kept, records }] = sourcesOf([committed], { sweep, ...VERBS })
+  const [{ experiment, run: kept, records }] = sourcesOf([path.join(KEPT, folder)], { sweep, ...VERBS })
   const findings = experiment.analyse(kept.plan, records, kept)
   // This version of Redline may draw other conclusions from the trials than the version that measured them.
   const run = { ...kept, ...findings.kept }
   return { folder, run, records, findings, report: experiment.report(findings) }
+}
+
+/** The committed reports of all kept runs, as this version of Redline writes them: report.md and its pictures, by their path. */
+export async function keptReports() {
+  /** @type {Record<string, string>} */
+  const files = {}
+  for (const folder of readdirSync(KEPT).map((name) => path.join(KEPT, name))) {
+    const [source] = sourcesOf([folder], { sweep, ...VERBS })
+    await writeAgain(source, {
+      writeText(name, text) {
+        // The page is left out: it holds the pictures twice, and can be made at any time.
+        if (name !== 'report.html') files[path.join(folder, name)] = text
+      },
+    })
+  }
+  return files
 }

@@ -87,10 +87,19 @@ async function again({ experiment, folder, run, records }, { out }) {
     throw new UsageError(`report: expected a run with trials in ${folder}, but it ended before its first`)
   }
   const results = out === undefined ? new Results(folder) : outside(out, folder)
+  const blocks = await writeAgain({ experiment, run, records }, results)
+  return ended({ runs: [run] }, blocks.slice(0, 1), results.folder)
+}
+
+/**
+ * Writes the report of a run anew: report.md, its pictures and report.html.
+ * @param {Pick<Source, 'experiment' | 'run' | 'records'>} source @param {{ writeText: (name: string, text: string) => void }} folder
+ */
+export async function writeAgain({ experiment, run, records }, folder) {
   const trials = 'measure' in experiment ? null : records
   const blocks = framed(experiment, experiment.analyse(run.plan, trials ?? run.rows, run), run, trials)
-  await writeReport(results, titleOf(run), blocks)
-  return ended({ runs: [run] }, blocks.slice(0, 1), results.folder)
+  await writeReport(folder, titleOf(run), blocks)
+  return blocks
 }
 
 /** @param {Source[]} sources @param {string | null} difference between the machines @param {Record<string, any>} given */

@@ -3,6 +3,7 @@ import path from 'node:path'
 import t from 'tap'
 import { RESOURCES } from '../../../../load/verdict/resources.js'
 import { pages } from '../../../../tuning/pages/docs.js'
+import { keptReports } from '../../../../tuning/pages/evidence/evidence.js'
 import { commandsOf } from '../../../support/shell-commands.js'
 
 const PAGES = pages()
@@ -10,6 +11,21 @@ const PAGES = pages()
 t.test('the pages quote the committed evidence and the settings as they are (npm run docs)', async (t) => {
   for (const [file, page] of Object.entries(PAGES)) t.equal(readFileSync(file, 'utf8'), page, file)
 })
+
+t.test(
+  'the reports of the kept runs, and their pictures, say what this version says of the trials (npm run docs)',
+  async (t) => {
+    const reports = await keptReports()
+    t.ok(Object.keys(reports).some((file) => file.endsWith('.svg')))
+    const stale = Object.entries(reports).filter(
+      ([file, text]) => !existsSync(file) || readFileSync(file, 'utf8') !== text,
+    )
+    t.strictSame(
+      stale.map(([file]) => path.relative('.', file)),
+      [],
+    )
+  },
+)
 
 /** Those that quote no evidence. */
 const WRITTEN = [

@@ -51,7 +51,7 @@ t.test('a core of its own for the generator is advised where its core is what li
   for (const [resource, isAdvised] of rows) {
     const limit = { resource, evidence: [], runner_up: null, runner_up_evidence: [], confirmed: null }
     const text = textsOf({ records, limit }).join('\n')
-    t.match(text, 'the generator took 50 % of the core.', resource)
+    t.match(text, 'the generator took 50 % of it.', resource)
     t.equal(text.includes('can raise the capacity by up to 100 %'), isAdvised, resource)
   }
 })

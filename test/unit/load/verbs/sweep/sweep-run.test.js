@@ -216,7 +216,7 @@ t.test('a generator on the full core of Postgres is charged for what it takes', 
   }
   t.match(
     await said('full', beside(0.2, 0.95)),
-    'Postgres and the generator share a core. In the trials in which it was at least 90 % busy, the generator took 20 % of the core. Giving the generator a core of its own can raise the capacity by up to 25 %.',
+    'Postgres and the generator share a core. In the trials in which that core was at least 90 % busy, the generator took 20 % of it. Giving the generator a core of its own can raise the capacity by up to 25 %.',
   )
   t.notMatch(await said('idle', beside(0.2, 0.6)), /the generator took/, 'there was time left')
   t.notMatch(await said('small', beside(0.1, 0.95)), /the generator took/, 'too little to matter')

@@ -78,7 +78,7 @@ t.test('what was not measured, or in too few rounds, is not settled', async (t) 
   const records = copyOf(runOf())
   for (const { probes } of records) probes.target?.rounds.splice(2)
   const few = conclusionOf(budgetOf(PLAN, records, CURRENCIES.cpu))
-  t.match(few, /: no stage is certainly worth changing; not settled: log, .*, headers; the rest/)
+  t.match(few, / us\. No stage is certainly worth changing; not settled: log, .*, headers; the rest/)
 })
 
 t.test('the time in the API is that of a schedule', async (t) => {

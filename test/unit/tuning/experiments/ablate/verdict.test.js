@@ -12,7 +12,7 @@ const published = (plan, records) => publishedVerdict(closedOf(plan, records))
 t.test('the conclusion names what is worth changing, what is not, and what became of the published one', async (t) => {
   const records = runOf({})
   const sentence = conclusionOf(budgetOf(PLAN, records, CURRENCIES.cpu))
-  t.match(sentence, /^CPU of the API per request, \d+ us: worth changing: database \([\d.]+ \[/)
+  t.match(sentence, /^CPU of the API per request: \d+ us. Worth changing: database \([\d.]+ \[/)
   t.match(sentence, /not worth changing: .*commit/)
   t.match(sentence, /the rest \(such as Node's own HTTP, .*\) takes \d+ us \(\d+ %\)\.$/)
   const only = (/** @type {string[]} */ sentences) => {
