@@ -63,7 +63,7 @@ function capacityPicture({ capacity }, all, open, marks) {
     {
       x: roomFor('offered per second', [0, most_rps]),
       y: { title: 'successes per second', unit: 'rate' },
-      series: [{ name: 'all of it', points: line, as: 'line', style: 5 }, ...known(verdicts)],
+      series: [{ name: 'all succeed', points: line, as: 'line', style: 5 }, ...known(verdicts)],
       marks: knee_rps === null ? marks : [...marks, { axis: 'x', at: knee_rps, label: 'knee' }],
     },
   )
