@@ -81,7 +81,9 @@ function refuseUnverifiedTls(env) {
   const query = env.DATABASE_URL ? new URL(env.DATABASE_URL).searchParams : new URLSearchParams()
   for (const name of query.keys()) {
     if (URL_PARAMETERS.includes(name) && query.getAll(name).length === 1) continue
-    throw wrong('DATABASE_URL', `each of ${URL_PARAMETERS.join(', ')} at most once`, name)
+    // The end of a password with a ? in it, and the host.
+    const got = name.includes('@') ? 'another (a ? in a password is written %3F)' : name
+    throw wrong('DATABASE_URL', `each of ${URL_PARAMETERS.join(', ')} at most once`, got)
   }
   const modes = { PGSSLMODE: env.PGSSLMODE || null, 'sslmode in DATABASE_URL': query.get('sslmode') }
   for (const [name, mode] of Object.entries(modes)) {

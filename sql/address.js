@@ -24,7 +24,9 @@ export function explicitAddress(url, pg = {}) {
   for (const name of query.keys()) {
     // pg would ignore unknown parameters, and all but the last of a name.
     if (PARAMETERS.includes(name) && query.getAll(name).length === 1) continue
-    throw wrong(`each of ${PARAMETERS.join(', ')} at most once, got ${name}`)
+    // The end of a password with a ? in it, and the host.
+    const got = name.includes('@') ? 'another (a ? in a password is written %3F)' : name
+    throw wrong(`each of ${PARAMETERS.join(', ')} at most once, got ${got}`)
   }
   refuseUnverifiedTls(query.get('sslmode'), pg)
   const user = decoded(given.username) || pg.PGUSER || os.userInfo().username

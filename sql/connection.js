@@ -14,20 +14,26 @@ const ANSWER_TIMEOUT_MS = STATEMENT_TIMEOUT_MS + 2000
 /** Only a session that holds a lock on the table makes a statement wait: one of a killed run, or of an API whose load has just ended. */
 const LOCK_TIMEOUT_MS = 10_000
 
-/** Opens a session whose statements are bounded in time. @param {string} url @throws {DatabaseError} if no Postgres answers */
-export async function connect(url) {
+/**
+ * Opens a session whose statements are bounded in time, unless told otherwise.
+ * @param {string} url @param {{ isBounded?: boolean }} [options]
+ * @throws {DatabaseError} if no Postgres answers
+ */
+export async function connect(url, { isBounded = true } = {}) {
   const client = new pg.Client({
     connectionString: url,
     application_name: 'redline-lab',
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    query_timeout: ANSWER_TIMEOUT_MS,
+    query_timeout: isBounded ? ANSWER_TIMEOUT_MS : 0,
   })
   // After a lost connection, the next query fails, for which somebody waits.
   client.on('error', () => {})
   try {
     await client.connect()
     // A pooler may refuse these as parameters of the connection.
-    await client.query(`SET lock_timeout = ${LOCK_TIMEOUT_MS}; SET statement_timeout = ${STATEMENT_TIMEOUT_MS}`)
+    await client.query(
+      `SET lock_timeout = ${LOCK_TIMEOUT_MS}; SET statement_timeout = ${isBounded ? STATEMENT_TIMEOUT_MS : 0}`,
+    )
     return client
   } catch (error) {
     destroy(client)

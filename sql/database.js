@@ -2,7 +2,7 @@ import pg from 'pg'
 import { explicitAddress, LAB_SCHEMA } from './address.js'
 import { claimTables, SCHEMA, TABLES } from './claim.js'
 import { undelayCommits } from './commit-delay.js'
-import { connect, DatabaseError, end, roundTrip_ms, settled } from './connection.js'
+import { connect, DatabaseError, destroy, end, roundTrip_ms, settled } from './connection.js'
 import { durabilityOf, durabilityWarnings } from './durability.js'
 import { startEmbedded } from './embedded.js'
 
@@ -54,6 +54,7 @@ export async function openDatabase(given, { run = 'without a name', own = null, 
       query: counted(rowsOf(client)),
       reset: counted(reset),
       countRows: counted(countRows),
+      checkpoint_s: (/** @type {AbortSignal} */ signal) => timeCheckpoint_s(url, signal),
       close: async () => {
         // Without it, the mark says that the run was killed, and the next run checks every row. Behind a pending statement, it
         // would have to wait.
@@ -71,14 +72,27 @@ export async function openDatabase(given, { run = 'without a name', own = null, 
 const LOOK = `SELECT current_setting('server_version') AS version,
   current_setting('is_superuser') = 'on' OR pg_has_role('pg_read_all_stats', 'USAGE') AS sees_others`
 
-/** Opens a database read-only; without a URL, an embedded one. @param {string} [given] @param {{ pg?: NodeJS.ProcessEnv }} [options] @throws {DatabaseError} */
+/**
+ * Opens a database read-only; without a URL, an embedded one. reopen: connects anew, after the connection was lost.
+ * @param {string} [given] @param {{ pg?: NodeJS.ProcessEnv }} [options]
+ * @throws {DatabaseError}
+ */
 export async function lookAtDatabase(given, { pg = {} } = {}) {
-  const { client, close } = await reach(given, pg)
+  const { client, url, close } = await reach(given, pg)
+  let current = client
+  const readOnly = () => current.query('SET default_transaction_read_only = on')
   try {
-    await client.query('SET default_transaction_read_only = on')
-    const query = rowsOf(client)
+    await readOnly()
+    const query = (/** @type {string} */ text) => rowsOf(current)(text)
     const [{ version, sees_others }] = await query(LOOK)
-    return { query, close, version, sees_others, round_trip_ms: null }
+    const reopen = async () => {
+      const lost = current
+      current = await connect(url)
+      destroy(lost)
+      await readOnly()
+    }
+    const closeAll = () => (current === client ? close() : end(current).finally(close))
+    return { query, reopen, close: closeAll, version, sees_others, round_trip_ms: null }
   } catch (error) {
     await close()
     throw error
@@ -89,6 +103,21 @@ export async function lookAtDatabase(given, { pg = {} } = {}) {
  * @typedef {Awaited<ReturnType<typeof openDatabase>>} Database
  * @typedef {Awaited<ReturnType<typeof lookAtDatabase>>} Look
  */
+
+/** Runs a CHECKPOINT, which may take minutes, and returns how long it took. @param {string} url @param {AbortSignal} signal cuts it off */
+export async function timeCheckpoint_s(url, signal) {
+  const client = await connect(url, { isBounded: false })
+  const cut = () => destroy(client)
+  signal.addEventListener('abort', cut)
+  try {
+    const start_ms = performance.now()
+    await client.query('CHECKPOINT')
+    return (performance.now() - start_ms) / 1000
+  } finally {
+    signal.removeEventListener('abort', cut)
+    await end(client)
+  }
+}
 
 /** @param {pg.Client} client @returns {(text: string) => Promise<any[]>} */
 const rowsOf = (client) => async (text) => (await client.query(text)).rows

@@ -146,6 +146,8 @@ async function startPostmaster({ native, folder, settings, user }, port) {
     detached: true,
     stdio: ['ignore', log.fd, log.fd],
   })
+  // A failed spawn has no pid, and so counts as not running.
+  child.on('error', () => {})
   await log.close()
   if (await untilReady(child, dataOf(folder))) return { child, log: '' }
   await halt(child, 'SIGQUIT')
@@ -154,8 +156,6 @@ async function startPostmaster({ native, folder, settings, user }, port) {
 
 /** Waits, like pg_ctl -w, for the state in the eighth line of postmaster.pid (miscadmin.h, LOCK_FILE_LINE_PM_STATUS). @param {ChildProcess} child @param {string} data */
 async function untilReady(child, data) {
-  // A failed spawn has no pid, and so counts as not running.
-  child.on('error', () => {})
   for (const until = Date.now() + START_TIMEOUT_MS; Date.now() < until; await pause(10)) {
     if (!isRunning(child)) return false
     const lines = (await fs.readFile(path.join(data, 'postmaster.pid'), 'utf8').catch(() => '')).split('\n')

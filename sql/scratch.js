@@ -89,7 +89,7 @@ function commandOf(pid) {
 export const textOf = (file) => attempt(() => fs.readFileSync(file, 'utf8'), null)
 
 /** @template T, U @param {() => T} read @param {U} otherwise if it throws */
-function attempt(read, otherwise) {
+export function attempt(read, otherwise) {
   try {
     return read()
   } catch {

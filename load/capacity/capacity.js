@@ -14,6 +14,7 @@ import {
   of,
   plateauOf,
   searchPlan,
+  speedOf,
   thoughtOf,
   trialsOf,
 } from './of-records.js'
@@ -231,7 +232,9 @@ function limitOf(plan, records) {
 /** The limit that the search hit above the capacity. @param {Plan} plan @param {TrialRecord[]} records */
 function searchedLimit(plan, records) {
   const found = foundSoFar(plan, records)
-  const trials = of(records, 'search')
+  // What did not count for the capacity names no limit of it either.
+  const others = speedOf(records)?.others ?? []
+  const trials = of(records, 'search').filter((record) => !others.includes(record))
   // If the generator or the machine bounded the search, it was the first limit; trials that failed beyond it hit a later one.
   const asked = boundOf(records, found) ? trials.filter((trial) => !isValid(trial)) : trials
   return limitOfRun(asked, found?.low_rps)

@@ -28,6 +28,8 @@ function problemOf(plan, records, found) {
   if (bound && isUnjudged(records, bound)) {
     return `at ${bound.load.rate_rps}/s, no trial could be judged: ${bound.outcome.because}`
   }
+  const atOtherSpeed = speedProblem(records, found)
+  if (atOtherSpeed) return atOtherSpeed
   // A lower bound does not require the search to settle above it.
   if (found?.low_rps && bound?.outcome.blame === 'generator') {
     return sustainedProblem(trialsOf(records, plan), searchPlan(plan, records))
@@ -35,7 +37,7 @@ function problemOf(plan, records, found) {
   if (bound?.outcome.blame === 'noise') {
     return `at ${bound.load.rate_rps}/s, no trial could be judged: ${bound.outcome.because}`
   }
-  return speedProblem(records, found) ?? searchProblem(trialsOf(records, plan), searchPlan(plan, records), found)
+  return searchProblem(trialsOf(records, plan), searchPlan(plan, records), found)
 }
 
 /** Whether no trial of a rate could be judged, for a reason that neither the generator nor the machine explains. @param {TrialRecord[]} records @param {TrialRecord} bound a trial of that rate */

@@ -30,8 +30,8 @@ export function nextRung(rungs, trials) {
 const VOTES = 3
 
 /**
- * A rung to repeat because it failed below one that passed, or passed above one that failed. Returns null if there is none, or if it
- * has enough trials. Pure.
+ * A rung to repeat because it failed below one that passed, passed above one that failed, or did both equally often. Returns null if
+ * there is none, or if it has enough trials. Pure.
  * @template {Rung} R
  * @param {R[]} rungs of an open loop @param {TrialOfRung[]} trials
  */
@@ -40,7 +40,8 @@ export function contradictedRung(rungs, trials) {
   const invalid = trials.filter((trial) => !isValid(trial))
   const [lowestFail, highestPass] = edgesOf(levels)
   const doubtful = levels.filter(({ rate_rps, passes, verdict }) => {
-    return passes.length < VOTES && (verdict === 'fail' ? rate_rps < highestPass : rate_rps > lowestFail)
+    const isTied = passes.filter(Boolean).length * 2 === passes.length
+    return passes.length < VOTES && (isTied || (verdict === 'fail' ? rate_rps < highestPass : rate_rps > lowestFail))
   })
   const inOrder = doubtful.sort((a, b) => a.passes.length - b.passes.length)
   const again = inOrder.flatMap((level) => rungs.find(({ rate_rps }) => rate_rps === level.rate_rps) ?? [])

@@ -135,7 +135,10 @@ export function searchProblem(trials, plan, interval) {
   const isNarrow = low && high && Math.log(high.rate_rps / low.rate_rps) <= widthOf(plan)
   // The confidence already accounts for an edge that stays contested, and for a bracket that is still wide.
   if (isNarrow || !nextTrial(trials, { ...plan, max_trials: Number.POSITIVE_INFINITY })) {
-    if (!(width > MOST_WIDTH.contested)) return null
+    // Rates are whole numbers: between these two there is none.
+    const isFinest = low && high && high.rate_rps - low.rate_rps <= 1
+    const isBracket = isFinest && low_rps === low.rate_rps && high_rps === high.rate_rps
+    if (isBracket || !(width > MOST_WIDTH.contested)) return null
     return `the trials contradict each other: for a confidence of ${confidence}, the capacity may be anywhere from ${low_rps}/s to ${high_rps}/s`
   }
   if (width <= MOST_WIDTH.unsettled) return null

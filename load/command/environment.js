@@ -36,7 +36,8 @@ export function readEnvironment(env = process.env, dotenvFile = '.env') {
   const url = (env.DATABASE_URL ?? file.DATABASE_URL) || undefined
   const pg = pgVariablesOf(env)
   const settings = { ...file, ...env }
-  if (env === process.env) for (const name of Object.keys(env).filter((one) => OF_PG.has(one))) delete process.env[name]
+  // They remain known to a reference such as {{env PGPASSWORD}}.
+  if (env === process.env) for (const name of Object.keys(env).filter((one) => OF_PG.has(one))) takeVariable(name)
   return { database: { url, isNamed, pg: isNamed ? pg : { ...pgVariablesOf(file), ...pg } }, pg, forApi: env, settings }
 }
 

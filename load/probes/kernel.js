@@ -1,3 +1,5 @@
+import { closeSync, openSync, readSync } from 'node:fs'
+import { attempt } from '../../sql/scratch.js'
 import { numberIn, textOf } from '../system/machine.js'
 import { watchDisks } from './disk.js'
 
@@ -19,7 +21,7 @@ export function watchKernel({ url, ours }) {
   const first = readCounters()
   if (!first) return null
   const disks = watchDisks()
-  const port = ours ? Number(new URL(url).port) : null
+  const port = ours ? portOf(url) : null
   let accept_queue_max = 0
   return {
     async sample() {
@@ -122,11 +124,46 @@ export function coreShares(before, now) {
   return Object.fromEntries(rows)
 }
 
+/** The port of a URL, which leaves out a scheme's own. @param {string} url */
+export function portOf(url) {
+  const { port, protocol } = new URL(url)
+  return Number(port) || (protocol === 'https:' ? 443 : 80)
+}
+
 /** Number of connections waiting to be accepted on a port: the listening socket's receive queue. @param {number} port */
 function acceptQueue(port) {
   const hex = port.toString(16).toUpperCase().padStart(4, '0')
-  const text = ['/proc/net/tcp', '/proc/net/tcp6'].map(textOf).join('')
-  const rows = [...text.matchAll(/^ *\d+: \w+:(\w{4}) \S+ (\w\w) \w+:(\w+)/gm)]
-  const own = rows.filter(([, local, state]) => local === hex && state === LISTEN)
+  const own = ['/proc/net/tcp', '/proc/net/tcp6'].flatMap(listening).filter(([, local]) => local === hex)
   return Math.max(0, ...own.map(([, , , queue]) => Number.parseInt(queue, 16)))
+}
+
+/** What is read of a file at once: room for some listening sockets. */
+const PART_BYTES = 4096
+
+/**
+ * The rows of the listening sockets, which come first: with thousands of connections, reading all would take milliseconds, on a core
+ * that the load needs.
+ * @param {string} file
+ */
+function listening(file) {
+  const rows = []
+  const part = Buffer.alloc(PART_BYTES)
+  const fd = attempt(() => openSync(file, 'r'), null)
+  if (fd === null) return []
+  try {
+    for (let rest = ''; ; ) {
+      const length = readSync(fd, part)
+      rest += part.toString('latin1', 0, length)
+      const lines = rest.split('\n')
+      rest = String(lines.pop())
+      for (const line of lines) {
+        const row = /^ *\d+: \w+:(\w{4}) \S+ (\w\w) \w+:(\w+)/.exec(line)
+        if (row && row[2] !== LISTEN) return rows
+        if (row) rows.push(row)
+      }
+      if (length === 0) return rows
+    }
+  } finally {
+    closeSync(fd)
+  }
 }

@@ -42,11 +42,29 @@ const countersOf = (/** @type {string} */ version) => `
 
 /**
  * Watches Postgres: sampled wait events of the sessions; CPU time of all its processes, if it runs on this machine; commits,
- * flushes, WAL and connections.
+ * flushes, WAL and connections. Those of a database that is only looked at (--postgres-url) are evidence that a trial can do without:
+ * if they cannot be read, postgres_problem says why.
  * @param {Database | Look | null} database @returns {Promise<Probe | null>}
  */
 export async function watchPostgres(database) {
-  if (!database) return null
+  if (!database || !('reopen' in database)) return database && watch(database)
+  const problemOf = (/** @type {Error} */ { message }) => ({ postgres_problem: message })
+  try {
+    const probe = await watch(database).catch(() => database.reopen().then(() => watch(database)))
+    return {
+      ...probe,
+      end() {
+        const findings = probe.end()
+        return (traffic) => findings(traffic).catch(problemOf)
+      },
+    }
+  } catch (error) {
+    return { end: () => async () => problemOf(/** @type {Error} */ (error)) }
+  }
+}
+
+/** @param {Database | Look} database @returns {Promise<Probe>} */
+async function watch(database) {
   const started_ms = performance.now()
   const counters = countersOf(database.version)
   const [first] = await database.query(counters)

@@ -59,7 +59,7 @@ function accessible(svg, { name, title, about }, width, height) {
     .replace(/<style ?>[\s\S]*?<\/style>/g, '')
     .replace(/ (?:ecmeta_\w+|class|pointer-events|xml:space)="[^"]*"/g, '')
     .replace(/(id="|url\(#)zr\d+-/g, (_, start) => `${start}${id}-`)
-    .replace(/(\d+\.\d\d)\d+/g, '$1')
+    .replace(/<[^>]*>/g, (tag) => tag.replace(/(\d+\.\d\d)\d+/g, '$1'))
   const head = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" aria-labelledby="${id}-title ${id}-about">`
   return `${head}<title id="${id}-title">${escaped(title)}</title><desc id="${id}-about">${escaped(about)}</desc>${inner}</svg>`
 }

@@ -66,10 +66,13 @@ export function proofPicture({ elasticities = [] }, of) {
   })
   const least = Math.min(0, ...elasticities.flatMap(({ low }) => low ?? []))
   const pairs = Math.max(...elasticities.map((one) => one.pairs))
+  const enlarged = elasticities.some(({ factor }) => factor)
+    ? ' A larger pool, or a longer path to the database, was tried in whole trials instead.'
+    : ''
   return {
     name: of ? `elasticities-${of.toLowerCase()}` : 'elasticities',
     title: `What moves the throughput${of ? ` of ${of}` : ''}`,
-    about: `Elasticity of the throughput with respect to each suspect's speed: about 1 for the bottleneck, about 0 for a resource with time to spare. Each of ${pairs} pairs compares a short stretch of the load, in which the suspect was slowed, with the stretch next to it; the 95 % intervals are rank-based.`,
+    about: `Elasticity of the throughput with respect to each suspect's speed: about 1 for the bottleneck, about 0 for a resource with time to spare. Each of up to ${pairs} pairs compares a short stretch of the load, in which the suspect was slowed, with the stretch next to it; the 95 % intervals are rank-based.${enlarged}`,
     form: {
       kind: 'dots',
       x: { title: 'elasticity', unit: 'number', min: Math.floor(2 * least) / 2 },

@@ -28,8 +28,8 @@
  * @typedef {Figures<'samples' | 'active_mean' | 'cpu_core_ratio' | 'commits' | 'wal_flushes' | 'wal_bytes' | 'connections' | 'connections_max' |
  *   'round_trip_ms'> &
  *   { waits?: Record<string, number>, cores?: string, quota_cores?: number, throttled_ratio?: number, checkpoint_s?: number, checkpoint_problem?: string,
- *   commit_problem?: string | null }} PostgresProbe commit_problem: why commits cannot be slowed, or null if they can; round_trip_ms:
- *   the shortest from this machine, at the start of the run
+ *   commit_problem?: string | null, postgres_problem?: string }} PostgresProbe commit_problem: why commits cannot be slowed, or null if they
+ *   can; round_trip_ms: the shortest from this machine, at the start of the run; postgres_problem: why it could not be looked at
  * @typedef {Figures<'listen_overflows' | 'listen_drops' | 'accept_queue_max' | 'retransmits' | 'segments_sent' | 'tracking_drops' | 'time_wait' |
  *   'pressure_cpu_ratio' | 'pressure_io_ratio' | 'pressure_memory_ratio' | 'memory_available_bytes'> & { cores?: Record<string, CoreShare>, disk?: DiskUse }} KernelProbe pressure: share
  *   of the time in which some task waited for this resource

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { withDatabase } from '../command/environment.js'
 import { UsageError } from '../command/errors.js'
 import { terminalOf } from '../report/terminal.js'
+import { quoted } from '../system/ssh/remote.js'
 import { seekConsent } from './consent.js'
 import { keptPlan, lacksCredentials, livePlan, secretWarnings } from './plan-secrets.js'
 import { beginRun, resumeRun } from './results.js'
@@ -121,5 +122,5 @@ function resumedPlan({ plan: kept, argv }, folder, given, hasSeed, planOf) {
   const { connections_max = asked.connections_max } = kept
   const plan = asked.connections_max === undefined ? asked : { ...asked, connections_max }
   if (isDeepStrictEqual(keptPlan(plan), kept)) return plan
-  throw new UsageError(`--resume: expected the flags of the run in ${folder} (${argv.join(' ')}) or none`)
+  throw new UsageError(`--resume: expected the flags of the run in ${folder} (${argv.map(quoted).join(' ')}) or none`)
 }

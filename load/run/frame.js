@@ -4,6 +4,7 @@ import { answer, drawn, heading, list } from '../report/blocks.js'
 import { cellName, count, offered, wholePercent } from '../report/format.js'
 import { secondsPicture } from '../report/seconds.js'
 import { trialTable } from '../report/trials.js'
+import { quoted } from '../system/ssh/remote.js'
 import { conditionsOf, settingsText } from './conditions.js'
 
 /**
@@ -90,7 +91,9 @@ function methodOf(run, records) {
 /** @param {Run} run @param {string} [script] */
 function commandOf({ verb, argv, plan }, script = verb) {
   const seed = plan.mix ? `, seed ${plan.mix.seed}` : ''
-  return spoken(`Command: \`npm run ${[script, ...(argv.length > 0 ? ['--', ...argv] : [])].join(' ')}\`${seed}.`)
+  return spoken(
+    `Command: \`npm run ${[script, ...(argv.length > 0 ? ['--', ...argv.map(quoted)] : [])].join(' ')}\`${seed}.`,
+  )
 }
 
 /** @param {TrialRecord[]} records */

@@ -89,7 +89,10 @@ export const PLAN_FLAGS = {
     value: '',
     about: 'skip the proof of the limit, which slows each suspect in turn (saves one to two minutes)',
   },
-  quick: { value: '', about: 'a search with a wider interval and without the proof: under two minutes' },
+  quick: {
+    value: '',
+    about: 'a search with a wider interval, and neither the check by relaxing nor the proof: under two minutes',
+  },
   dose: {
     ...numberFlag(
       'by how much each suspect is slowed (default 10); 0 tests the proof itself: every interval should contain 0',

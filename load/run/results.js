@@ -27,7 +27,8 @@ export function beginRun(verb, { argv, out, plan }) {
 export function resumeRun(verb, folder) {
   const results = Results.resume(folder)
   const run = results.readRun(verb)
-  if (run.verb !== verb.name) throw new UsageError(`--resume: expected a ${verb.name} in ${folder}, got a ${run.verb}`)
+  if (run.verb !== verb.name)
+    throw new UsageError(`--resume: expected a run of ${verb.name} in ${folder}, got a run of ${run.verb}`)
   return { results, run }
 }
 
@@ -42,10 +43,8 @@ export class Results {
 
   /** @param {string | undefined} out by default results/<run_id> @param {string} runId @throws {UsageError} when the folder holds anything */
   static create(out, runId) {
-    if (out !== undefined && Results.holdsRun(out)) {
-      throw new UsageError(`--out: expected a folder without a run, got ${out}; --resume ${out} goes on with it`)
-    }
     try {
+      if (out !== undefined) Results.refuseRun(out)
       const folder = out ?? newFolder(runId)
       refuseForeign(folder)
       fs.mkdirSync(folder, { recursive: true })
@@ -76,9 +75,25 @@ export class Results {
     return fs.existsSync(path.join(folder, 'run.json'))
   }
 
+  /** Refuses a folder with a run in it; one that was killed before its first trial leaves it free. @param {string} out @throws {UsageError} */
+  static refuseRun(out) {
+    const results = new Results(out)
+    if (Results.holdsRun(out) && results.isUnused()) {
+      // Unless another run is just beginning there.
+      holdFolder(out, '--out')
+      results.releaseUnused()
+    }
+    if (!Results.holdsRun(out)) return
+    throw new UsageError(`--out: expected a folder without a run, got ${out}; --resume ${out} goes on with it`)
+  }
+
+  isUnused() {
+    return fs.readFileSync(this.file('run.json'), 'utf8') === PLACEHOLDER
+  }
+
   /** Removes a run that never began, so that its folder can be used again. */
   releaseUnused() {
-    if (fs.readFileSync(this.file('run.json'), 'utf8') !== PLACEHOLDER) return
+    if (!this.isUnused()) return
     for (const name of ['run.json', 'run.json.tmp', 'api.log']) fs.rmSync(this.file(name), { force: true })
     releaseFolder(this.folder)
     if (fs.readdirSync(this.folder).length === 0) fs.rmdirSync(this.folder)

@@ -169,7 +169,7 @@ async function runTrials({ experiment, run, plan, results }, state, records, io,
       records.push(record)
       opened.trials++
       progress.trialEnded(record)
-      warnOfMetrics(state, record)
+      warnOfUnread(state, record)
       noisy = record.outcome.blame === 'noise' ? noisy + 1 : 0
       if (noisy === 0) continue
       // Noise comes in bursts: a trial repeated at once would only measure the same burst.
@@ -192,11 +192,14 @@ export function titleOf({ verb, run_id }) {
   return `Redline ${verb}: ${run_id}`
 }
 
-/** Warns once, since the page is the same for every trial. @param {{ warnings: string[] }} run @param {TrialRecord} record */
-function warnOfMetrics({ warnings }, { probes }) {
-  const problem = probes.api?.metrics_problem
-  const text = `the service's metrics page could not be read, so its own figures are missing: ${problem}`
-  if (problem && !warnings.includes(text)) warnings.push(text)
+/** Warns once of what could not be read, since it is the same for every trial. @param {{ warnings: string[] }} run @param {TrialRecord} record */
+function warnOfUnread({ warnings }, { probes }) {
+  const [page, look] = [probes.api?.metrics_problem, probes.postgres?.postgres_problem]
+  const texts = [
+    ...(page ? [`the service's metrics page could not be read, so its own figures are missing: ${page}`] : []),
+    ...(look ? [`--postgres-url could not be read in some trials, so its figures are missing there: ${look}`] : []),
+  ]
+  warnings.push(...texts.filter((text) => !warnings.includes(text)))
 }
 
 /**

@@ -22,7 +22,10 @@ import { createProgress } from './progress.js'
 const EXIT = { answered: 0, noAnswer: 1, usage: 2, interrupted: 130 }
 
 const OUT = { value: 'DIR', about: 'new or empty folder for the results (default results/<run_id>)' }
-const RESUME = { value: 'DIR', about: 'continue an interrupted run' }
+const RESUME = {
+  ...{ value: 'DIR', about: 'continue an interrupted run', expected: 'a results folder' },
+  parse: (/** @type {string} */ text) => text || undefined,
+}
 const COMMON = {
   json: { value: '', about: 'print only the answer, as JSON, on stdout' },
   help: { value: '', about: 'this text' },
@@ -125,18 +128,13 @@ function print({ run, text, folder }, json, isResumable, stdout, stderr) {
     stdout.write(`\n${text}\n${folder === null ? '' : `\n${folder}/report.md\n${folder}/report.html\n`}`)
   if (run.interrupted) {
     const rest = isResumable
-      ? `go on with: npm run ${run.verb} -- --resume ${wordOf(String(folder))}${run.database?.kind === 'given' ? ' --database-url URL' : ''}${lacksCredentials(run.plan) ? ' and the flags of this run' : ''}`
+      ? `go on with: npm run ${run.verb} -- --resume ${quoted(String(folder))}${run.database?.kind === 'given' ? ' --database-url URL' : ''}${lacksCredentials(run.plan) ? ' and the flags of this run' : ''}`
       : `what it measured is in ${folder}`
     stderr.write(`interrupted; ${spoken(rest)}\n`)
     return EXIT.interrupted
   }
   if (run.problem) stderr.write(`redline: no trustworthy answer: ${run.problem}\n`)
   return run.problem ? run.exit_code || EXIT.noAnswer : (run.exit_code ?? EXIT.answered)
-}
-
-/** As a shell reads it back. @param {string} text */
-function wordOf(text) {
-  return /^[\w./-]+$/.test(text) ? text : quoted(text)
 }
 
 /** The first signal stops the load and lets the run clean up; the second ends the run and its children at once. */

@@ -1,5 +1,6 @@
-import { closeSync, openSync, readFileSync } from 'node:fs'
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
+import { stripVTControlCharacters } from 'node:util'
 import { ServiceEnded } from '../command/errors.js'
 import { startChild } from './processes.js'
 
@@ -52,7 +53,19 @@ export async function startService(
   }
 }
 
-/** @param {string} logFile */
+/** A log may be too large to be read as a whole. */
+const END_BYTES = 8192
+
+/** The last line of a log, for the terminal. @param {string} logFile */
 function lastWords(logFile) {
-  return readFileSync(logFile, 'utf8').trim().split('\n').at(-1) || '(none)'
+  const fd = openSync(logFile, 'r')
+  try {
+    const from = Math.max(0, fstatSync(fd).size - END_BYTES)
+    const end = Buffer.alloc(END_BYTES)
+    const text = end.toString('utf8', 0, readSync(fd, end, 0, END_BYTES, from))
+    const [line = ''] = text.trim().split('\n').slice(-1)
+    return stripVTControlCharacters(line) || '(none)'
+  } finally {
+    closeSync(fd)
+  }
 }

@@ -1,7 +1,7 @@
 import http from 'node:http'
 import https from 'node:https'
 import { fileURLToPath } from 'node:url'
-import { UsageError } from '../command/errors.js'
+import { ServiceEnded, UsageError } from '../command/errors.js'
 import { familyOf } from '../probes/process.js'
 import { isThisMachine } from '../system/addresses.js'
 import { coresOf } from '../system/machine.js'
@@ -25,12 +25,19 @@ const POLL_TIMEOUT_MS = 2000
 export async function openStarted({ start, url, metricsUrl, shownUrl, cores, env, logFile, cwd, signal }) {
   const { origin } = new URL(url)
   if (!(await isThisMachine(url))) throw new UsageError(`--start: expected --url on this machine, got ${origin}`)
-  if (await answers(url))
+  let problem = await problemOf(url)
+  if (problem === null)
     throw new UsageError(`--start: expected nothing at ${origin} yet, got an answer: end what runs there`)
   const service = await startService('the service', [process.execPath, KEEPER, start, String(STOP_GRACE_MS)], {
     ...{ cores, env, logFile, cwd, leash: 'INT', start_ms: START_TIMEOUT_MS, stopGrace_ms: 2 * STOP_GRACE_MS },
-    isReady: () => answers(url),
+    isReady: async () => {
+      problem = await problemOf(url)
+      return problem === null
+    },
     signal,
+  }).catch((error) => {
+    if (problem && !(error instanceof ServiceEnded)) error.message += `; HEAD ${shownUrl ?? origin}: ${problem}`
+    throw error
   })
   const [, pid = service.pid] = familyOf(service.pid)
   const own = { kind: /** @type {const} */ ('started'), pid, cores: coresOf(pid) }
@@ -39,15 +46,18 @@ export async function openStarted({ start, url, metricsUrl, shownUrl, cores, env
   return { ...openUrl(url, { metricsUrl, shownUrl, processes }), ...own, died: service.died, stop: service.stop }
 }
 
-/** Not by fetch, which refuses some ports. @param {string} url @returns {Promise<boolean>} */
-function answers(url) {
+/** Why the service does not answer yet; null: it does. Not by fetch, which refuses some ports. @param {string} url @returns {Promise<string | null>} */
+function problemOf(url) {
   const { request } = url.startsWith('https:') ? https : http
   return new Promise((resolve) => {
     const signal = AbortSignal.timeout(POLL_TIMEOUT_MS)
     const asked = request(url, { method: 'HEAD', agent: false, signal }, (answer) => {
       answer.destroy()
-      resolve(true)
+      resolve(null)
     })
-    asked.on('error', () => resolve(false)).end()
+    asked.on('error', (/** @type {NodeJS.ErrnoException} */ { code, message }) =>
+      resolve(signal.aborted ? `no answer within ${POLL_TIMEOUT_MS / 1000} s` : (code ?? message)),
+    )
+    asked.end()
   })
 }

@@ -80,7 +80,7 @@ function listOf(findings) {
   const indent = ''.padEnd(6 + 2 + width + 2)
   const lines = inOrder.flatMap(({ level, what, value, why, mend }) => {
     const line = `${level.padEnd(6)}  ${what.padEnd(width)}  ${value}`
-    return level === 'ok' ? line : [line, `${indent}why:  ${why}`, `${indent}mend: ${mend}`]
+    return level === 'ok' ? line : [line, `${indent}why:  ${why}`, `${indent}fix:  ${mend}`]
   })
   const counts = LEVELS.map((level) => `${findings.filter((finding) => finding.level === level).length} ${level}`)
   const isFit = findings.every(({ level }) => level === 'ok' || level === 'unseen')

@@ -17,7 +17,10 @@ export const setup = {
     const hasGo = spawnSync('go', ['version']).status === 0
     const building = hasGo && spawnSync(process.execPath, [BUILD_VEGETA], { stdio: ['ignore', 'ignore', 'inherit'] })
     const isBuilt = building && building.status === 0
-    if (!isBuilt) progress.note('vegeta was not built: it needs Go 1.22 or newer. All other drivers are ready')
+    if (!isBuilt)
+      progress.note(
+        'vegeta was not built: it needs Go 1.22 or newer and, once, the network. wrk and locust are taken from PATH; the other drivers are ready',
+      )
     const run = { verb: 'setup', argv, postgres, vegeta: isBuilt, problem: null }
     return { run, text: `Postgres is in ${postgres}.`, folder: null }
   },

@@ -14,6 +14,7 @@ const LEAST_LOOKS = 8
  *
  * The trend is the median slope between all pairs of samples (Sen 1968); its lower confidence bound follows from Kendall's test
  * at 99 %. Samples within the first p99 are ignored, since no response is due yet. Bounds as long as the timeout accept any answer.
+ * In a log's rhythm, growth says nothing: by Little's law, what is in flight follows the arrivals.
  * @param {Pick<TrialRecord, 'load' | 'traffic'>} trial @param {Slo} slo
  * @returns {{ share: number, first: number, last: number } | null} null: no growth, or unknown; share: part of the rate
  *   that the target did not keep up with; first, last: requests due but not finished
@@ -23,7 +24,7 @@ export function growingBacklog({ load, traffic }, slo) {
   const { backlog = [], latency_ms } = traffic
   const bounds = latencyBounds(slo)
   const isAnySoonEnough = bounds.length > 0 && bounds.every(([, bound_ms]) => bound_ms >= timeout_s * 1000)
-  if (!rate_rps || !latency_ms || isAnySoonEnough) return null
+  if (!rate_rps || !latency_ms || isAnySoonEnough || load.arrivals === 'recorded') return null
   const every_s = duration_s / backlog.length
   const looks = backlog.slice(Math.max(0, Math.ceil(latency_ms.p99 / 1000 / every_s) - 1))
   if (looks.length < LEAST_LOOKS) return null

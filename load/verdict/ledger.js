@@ -8,39 +8,41 @@ import { fullness } from './detectors/finding.js'
  * omitted. Pure.
  *
  * The operational laws (Denning & Buzen 1978, "The operational analysis of queueing network models"): a resource that is busy for
- * a share U of the time while X requests/s complete spends D = U / X on each of them, and can serve at most 1 / D = X / U.
+ * a share U of the time while X requests/s complete spends D = U / X on each of them, and can serve at most 1 / D = X / U. If it
+ * consists of several cores, U is their mean, and D counts each of them.
  * @param {Trial} trial
  * @typedef {Pick<TrialRecord, 'target' | 'settings' | 'traffic' | 'probes'>} Trial
  */
 export function ledgerOf(trial) {
   const { achieved_rps } = trial.traffic
-  const rows = Object.entries(utilizations(trial)).flatMap(([resource, utilization]) => {
+  const rows = Object.entries(utilizations(trial)).flatMap(([resource, [utilization, cores = 1]]) => {
     if (!utilization || !(achieved_rps > 0)) return []
-    const demand_us = (utilization * 1e6) / achieved_rps
-    return { resource, utilization, demand_us, bound_rps: achieved_rps / utilization }
+    const demand_us = (cores * utilization * 1e6) / achieved_rps
+    return { resource, utilization, cores, demand_us, bound_rps: achieved_rps / utilization }
   })
   return rows.sort((a, b) => b.utilization - a.utilization)
 }
 
-/** @param {Trial} trial @returns {Record<string, number | null | undefined>} */
+/** Utilization of each resource, and its number of cores if it may have several. @param {Trial} trial @returns {Record<string, [number | null | undefined, number?]>} */
 function utilizations(trial) {
   const { target, settings, probes } = trial
   // Older records lack some of them.
   const { api = {}, postgres = {}, kernel = {}, here = kernel } = /** @type {Partial<Probes>} */ (probes)
-  const own = expandCores(postgres.cores ?? '').length || 1
+  const number = (/** @type {string | null | undefined} */ cores) => expandCores(cores ?? '').length || 1
+  const own = number(postgres.cores)
   const shared = sharedCore(probes)
   return {
-    [`core ${target.cores} (the service)`]: busyShare(kernel, target.cores),
-    "the service's main thread": api.main_core_ratio,
-    "the service's CPU quota": api.quota_cores && Number(api.cpu_core_ratio) / api.quota_cores,
-    [`core ${postgres.cores} (Postgres${shared ? ' and the generator' : ''})`]: busyShare(here, postgres.cores),
-    'Postgres alone': shared && Number(postgres.cpu_core_ratio) / own,
-    'the generator alone': shared?.generator_share,
-    "Postgres' CPU quota": postgres.quota_cores && Number(postgres.cpu_core_ratio) / postgres.quota_cores,
-    'the database pool': Number(api.pool_used_mean) / Number(settings.POOL_MAX),
-    'one shared statement at a time': settings.INSERT_MODE === 'batched' ? atATime(trial) : null,
-    'the busiest disk': here.disk?.busy_ratio,
-    "the disk's flushes": here.disk?.flush_ratio,
+    [`core ${target.cores} (the service)`]: [busyShare(kernel, target.cores), number(target.cores)],
+    "the service's main thread": [api.main_core_ratio],
+    "the service's CPU quota": [api.quota_cores && Number(api.cpu_core_ratio) / api.quota_cores],
+    [`core ${postgres.cores} (Postgres${shared ? ' and the generator' : ''})`]: [busyShare(here, postgres.cores), own],
+    'Postgres alone': [shared && Number(postgres.cpu_core_ratio) / own, own],
+    'the generator alone': [shared?.generator_share, number(shared?.cores)],
+    "Postgres' CPU quota": [postgres.quota_cores && Number(postgres.cpu_core_ratio) / postgres.quota_cores],
+    'the database pool': [Number(api.pool_used_mean) / Number(settings.POOL_MAX)],
+    'one shared statement at a time': [settings.INSERT_MODE === 'batched' ? atATime(trial) : null],
+    'the busiest disk': [here.disk?.busy_ratio],
+    "the disk's flushes": [here.disk?.flush_ratio],
   }
 }
 

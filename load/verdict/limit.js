@@ -25,7 +25,7 @@ const STAGE_SHARE = 0.5
  * Each resource has a detector that reports how close it was to its limit (1: reached). The first detector at its limit wins,
  * or the first that is nearly there if none is. Detectors are ordered from cause to symptom: a full accept queue is not the
  * cause when the service's core is saturated, nor is a pool whose connections all wait for a lock.
- * @param {Pick<TrialRecord, 'target' | 'settings' | 'load' | 'traffic' | 'probes' | 'outcome'>} record @param {Slo} slo
+ * @param {Pick<TrialRecord, 'target' | 'settings' | 'load' | 'traffic' | 'probes' | 'outcome' | 'doses'>} record @param {Slo} slo
  * @returns {Limit}
  */
 export function limitOf(record, slo) {
@@ -36,8 +36,8 @@ export function limitOf(record, slo) {
   const nearly = accusable.filter(({ reach }) => reach >= NEARLY_SHARE)
   const reached = atLimit.length === 0 || QUEUES.includes(atLimit[0].resource) ? nearly : atLimit
   const nearest = found.filter(({ reach }) => reach >= NEAR_SHARE).sort((a, b) => b.reach - a.reach)
-  // A closed loop is always at a limit, whatever its latency.
-  const isWithin = record.outcome.verdict === 'pass' && record.load.loop !== 'closed'
+  // A closed loop and the overload of a proof are always at a limit, whatever their latency.
+  const isWithin = record.outcome.verdict === 'pass' && record.load.loop !== 'closed' && !record.doses
   if (isWithin) return limitWith(NONE, ['the SLO was met'], nearest[0])
   if (reached.length === 0) {
     const stages = lockStepOf(record)
@@ -93,8 +93,14 @@ export function limitOfRun(records, low_rps = null) {
   const tally = tallyOf(votes)
   const [winner] = tally.toSorted((a, b) => b.limit - a.limit || b.beside - a.beside)
   const others = tally.filter(({ name }) => name !== winner.name && name !== NONE)
-  const [second] = others.toSorted((a, b) => b.limit + b.beside - a.limit - a.beside || b.limit - a.limit)
-  const isTie = winner.name !== NONE && second?.limit === winner.limit && second.beside === winner.beside
+  const equal =
+    winner.name === NONE
+      ? undefined
+      : others.find(({ limit, beside }) => limit === winner.limit && beside === winner.beside)
+  const isTie = equal !== undefined
+  const [second] = isTie
+    ? [equal]
+    : others.toSorted((a, b) => b.limit + b.beside - a.limit - a.beside || b.limit - a.limit)
   const own = votes.filter(({ resource }) => resource === winner.name)
   const rivals = votes.filter(({ resource }) => resource === second?.name)
   const beside = votes.filter(({ runner_up }) => runner_up === second?.name)

@@ -135,12 +135,7 @@ export function provenBy(records) {
     return { kind: 'full', suspects: [narrowest(pairs, fullest, moving)] }
   }
   if (!takesTurns) return { kind: 'undecided', suspects: sharing }
-  const full = new Set(
-    records.flatMap((record) =>
-      ledgerOf(record).flatMap(({ resource, utilization }) => (utilization >= FULL ? resource : [])),
-    ),
-  )
-  const isTie = sharing.filter(({ suspect }) => full.has(suspect)).length > 1
+  const isTie = new Set(coresOf(records, onFull)).size > 1
   return { kind: isTie ? 'tie' : 'lock-step', suspects: sharing }
 }
 

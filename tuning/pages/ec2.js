@@ -31,7 +31,7 @@ export function pricesBlocks() {
       align: ['l', 'r', 'r', 'r', 'l'],
     }),
     paragraph(
-      `**${decimal(machines, 3)} USD per hour**, or ${decimal(machines * hours, 2)} USD for ${hours} hours, enough for \`up\`, each \`measure\` on this page and \`down\`. CPU credits cost at most ${decimal(credits * hours, 2)} USD more: that much if \`t2.micro\` and \`db.t3.micro\` are busy for all ${hours} hours, of which the tenth that each vCPU earns is free.`,
+      `**${decimal(machines, 3)} USD per hour**, or ${decimal(machines * hours, 2)} USD for ${hours} hours, enough for \`up\`, each \`measure\` on this page and \`down\`. CPU credits ([below](#cpu-credits)) cost at most ${decimal(credits * hours, 2)} USD more: that much if \`t2.micro\` and \`db.t3.micro\` are busy for all ${hours} hours; a tenth of each vCPU's time is free.`,
     ),
     paragraph(
       `Prices for ${list.region}, looked up on ${list.looked_up}. *Copies of the price list* are public tables that quote AWS's prices. We did not check AWS's own pages, which show the current prices: ${list.pages.map((/** @type {string} */ url) => `<${url}>`).join(', ')}.`,

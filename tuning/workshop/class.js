@@ -11,28 +11,30 @@ import { isShown, readProgress } from './progress.js'
 /** @import { State } from './progress.js' */
 
 /**
- * The results of a class, by name. Each folder in `folder` is a student's results folder, which contains `workshop/` and runs, or only
- * the folder of the workshop.
+ * The results of a class, by name. Each folder in `folder` is a student's results folder, which contains `workshop/` and runs; or has
+ * that as its `results/`; or is only the folder of the workshop. A student of whom nothing is found has no exercises.
  * @param {string} folder @throws {UsageError} if there are none
  */
 export function readClass(folder) {
   if (!fs.existsSync(folder)) throw new UsageError(`--class: expected a folder, got ${folder}`)
   const folders = fs.readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory())
-  const students = folders.flatMap(({ name }) => readStudent(path.join(folder, name)) ?? [])
-  if (students.length > 0) return students.sort((a, b) => a.name.localeCompare(b.name))
+  const students = folders.map(({ name }) => readStudent(path.join(folder, name)))
+  if (students.some(({ isEmpty }) => !isEmpty)) return students.sort((a, b) => a.name.localeCompare(b.name))
   throw new UsageError(`--class: expected a results folder for each student in ${folder}, got none with anything in it`)
 }
 
-/** The results of a student; null if the folder contains none. @param {string} folder @typedef {NonNullable<ReturnType<typeof readStudent>>} Student */
-function readStudent(folder) {
+/** The results of a student. @param {string} place @typedef {ReturnType<typeof readStudent>} Student */
+function readStudent(place) {
+  const inner = path.join(place, 'results')
+  const folder = fs.existsSync(inner) ? inner : place
   const own = [path.join(folder, 'workshop'), folder].find((one) => fs.existsSync(path.join(one, 'progress.json')))
   // Names of runs begin with their time.
   const names = fs.readdirSync(folder).sort()
   const runs = names.flatMap((name) => readRun(path.join(folder, name)) ?? [])
-  if (!own && runs.length === 0) return null
   const machine = runs[0]?.machine
   return {
-    name: path.basename(folder),
+    name: path.basename(place),
+    isEmpty: !own && runs.length === 0,
     exercises: /** @type {Record<string, State>} */ ({}),
     isUnreadable: /** @type {boolean | undefined} */ (undefined),
     machine: machine ? `${machine.cpu_model}, ${machine.cores} cores` : NONE,
@@ -68,8 +70,8 @@ function readRun(folder) {
 /** Capacities and results by student in one table, and guesses by exercise in another. @param {Student[]} students */
 export function classBlocks(students) {
   const begun = EXERCISES.filter(({ id }) => students.some(({ exercises }) => id in exercises))
-  const rows = students.map(({ name, machine, capacities, exercises, isUnreadable }) => [
-    `${plain(name)}${isUnreadable ? ' (progress.json cannot be read)' : ''}`,
+  const rows = students.map(({ name, machine, capacities, exercises, isUnreadable, isEmpty }) => [
+    `${plain(name)}${isUnreadable ? ' (progress.json cannot be read)' : isEmpty ? ' (nothing was found)' : ''}`,
     plain(machine),
     capacities.map(ratesText).join('; ') || NONE,
     ...begun.map(({ id }) => markOf(exercises[id])),

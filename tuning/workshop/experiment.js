@@ -60,16 +60,20 @@ export const exerciseExperiment = {
 /**
  * Takes the measurements that the folder of an exercise does not have yet; an interrupted run continues.
  * @param {Measurement[]} asked @param {number} round
- * @param {{ exercise: { id: string }, state: { facts: Facts }, folder: string, seed: number, io: Io }} desk
+ * @param {{ exercise: { id: string, number: number }, state: { facts: Facts }, folder: string, seed: number, io: Io }} desk
  * @returns {Promise<{ problem: string | null, warnings: string[] }>} problem: what could not be measured, and why
  * @throws the signal's reason if it was interrupted; finished measurements stay
  */
-export async function measure(asked, round, { exercise: { id }, state: { facts }, folder, seed, io }) {
+export async function measure(asked, round, { exercise: { id, number }, state: { facts }, folder, seed, io }) {
   // A run that was killed before its first trial left only a placeholder.
   if (Results.holdsRun(folder)) new Results(folder).releaseUnused()
   const begun = Results.holdsRun(folder)
     ? resumeRun(exerciseExperiment, folder)
-    : beginRun('workshop', { argv: ['--exercise', id], out: folder, plan: planOf({ exercise: id, facts, seed }) })
+    : beginRun('workshop', {
+        argv: ['--exercise', String(number)],
+        out: folder,
+        plan: planOf({ exercise: id, facts, seed }),
+      })
   const measurements = facts.pinned ? asked : asked.map(warmedUp)
   const plan = { ...begun.run.plan, measurements, round }
   const allowed = coresOf('self')

@@ -36,7 +36,7 @@ export function exercisesTable() {
   const rows = EXERCISES.map(({ number, name, title, minutes, lesson }) => {
     return [`[${number}. ${title}](pages/${name}.md)`, `${minutes} min`, lesson]
   })
-  return table(['exercise', 'takes', 'lesson'], rows)
+  return table(['exercise', 'takes', 'lesson'], rows, { align: ['l', 'r', 'l'] })
 }
 
 /** @param {Question} question */

@@ -140,7 +140,7 @@ function judge(name, found, { exercise, state, say }) {
   if (comparison === null) say('Your guess is not judged: what was measured does not decide it.')
   if (!comparison) return
   state.comparisons[name] = comparison
-  say(`Your guess: ${comparison.right ? 'right' : 'not so'}. ${comparison.text}`)
+  say(`Your guess: ${comparison.right ? 'right' : 'wrong'}. ${comparison.text}`)
 }
 
 /** All that is known so far. @param {Desk} desk @returns {Found} */

@@ -33,7 +33,9 @@ function parsed(file) {
     return JSON.parse(fs.readFileSync(file, 'utf8'))
   } catch (error) {
     const { message } = /** @type {Error} */ (error)
-    throw new UsageError(`${file}: expected JSON, got ${message}; --reset cannot read it either, remove it`)
+    throw new UsageError(
+      `${file}: expected JSON, got ${message}; --reset cannot read it either. Remove ${path.dirname(file)} to start the workshop again`,
+    )
   }
 }
 

@@ -2,6 +2,7 @@ import path from 'node:path'
 import { withDatabase } from '../../load/command/environment.js'
 import { OtherConditions, UsageError } from '../../load/command/errors.js'
 import { numberFlag, seedFlag } from '../../load/command/flags.js'
+import { spoken } from '../../load/command/spoken.js'
 import { paragraph, table } from '../../load/report/blocks.js'
 import { terminalOf } from '../../load/report/terminal.js'
 import { DATABASE_FLAG } from '../../load/system/ssh/plan.js'
@@ -94,7 +95,7 @@ async function playOne(flags, io) {
     await play(desk)
   } catch (error) {
     const command = commandOf(number, folder)
-    if (error instanceof Stopped) return { said: `Kept. ${command} continues here.`, problem: error.problem }
+    if (error instanceof Stopped) return { said: `Progress saved. To continue: ${command}`, problem: error.problem }
     if (io.signal.aborted) process.stderr.write(`\nkept; continue with: ${command}\n`)
     // The message of the error names --resume, which nobody typed.
     if (!(error instanceof OtherConditions)) throw error
@@ -108,10 +109,5 @@ async function playOne(flags, io) {
 
 /** @param {number} number @param {string} folder */
 function commandOf(number, folder) {
-  return `npm run workshop -- --exercise ${number}${folder === DEFAULTS.out ? '' : ` --out ${shellWord(folder)}`}`
-}
-
-/** A word as a shell reads it. @param {string} text */
-function shellWord(text) {
-  return /^[\w./-]+$/.test(text) ? text : quoted(text)
+  return spoken(`npm run workshop -- --exercise ${number}${folder === DEFAULTS.out ? '' : ` --out ${quoted(folder)}`}`)
 }

@@ -71,6 +71,8 @@ async function drive(runAutocannon, load, { duration_s, signal }, next, counting
     duration: Math.ceil(duration_s + 2 * load.timeout_s + 1),
     setupClient: (/** @type {any} */ client) => {
       clients.push(client)
+      // In whole seconds only, as an option.
+      client.timeout = load.timeout_s * 1000
       // autocannon's setBody rebuilds the whole request, headers and defaults: 8 of 28 us per request.
       client.getRequestBuffer = () => {
         const { name, bytes } = next()
@@ -132,10 +134,10 @@ function watch(client, [recorder, answered], { timeout_s, fresh_connections = fa
     if (used.closing) return recorder.sent--
     const waited_ms = performance.now() - sentAt_ms
     // If the server did not close the connection, autocannon's timeout did; its timer may fire early by this clock.
-    if (!used.conn.readableEnded || waited_ms >= timeout_ms) return recorder.error(TIMEOUT, waited_ms)
+    if (!used.conn.readableEnded || waited_ms >= timeout_ms) return recorder.error(TIMEOUT, waited_ms, client.entryName)
     const answer = used.reader.end()
     if (answer) settle(answer.status)
-    else recorder.error(sideOfEnd({ reused: used.reused, answerBegan: false }))
+    else recorder.error(sideOfEnd({ reused: used.reused, answerBegan: false }), undefined, client.entryName)
   }
 
   /** @param {number} status */
@@ -147,7 +149,7 @@ function watch(client, [recorder, answered], { timeout_s, fresh_connections = fa
 
   /** Delays reconnecting: without descriptors, autocannon would retry forever in one tick; destroyed clients wait. @param {string} side */
   function failed(side) {
-    if (waiting) recorder.error(side)
+    if (waiting) recorder.error(side, undefined, client.entryName)
     waiting = false
     client.destroyed = true
     client._destroyConnection()

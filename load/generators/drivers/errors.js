@@ -49,14 +49,22 @@ export const PROTOCOL = 'server:protocol'
 /** A success without a value that later requests need. */
 export const NO_VALUE = 'server:no-value'
 
-/** @param {{ code?: string, message?: string }} error of a Node socket @returns {string} side and kind */
-export function sideOfCode(error) {
+/**
+ * Node tries each address of a name in turn; if all fail, its error has one of them each. Where this machine is to blame for one, it
+ * is for the whole; otherwise the last address decides, after which no other is tried.
+ * @param {{ code?: string, message?: string, errors?: { code?: string }[] }} failure of a Node socket
+ * @returns {string} side and kind
+ */
+export function sideOfCode(failure) {
+  const { errors = [] } = failure
+  const own = errors.find(({ code = '' }) => BY_CODE[code]?.startsWith('client:'))
+  const error = own ?? errors.at(-1) ?? failure
   const code = error.code ?? ''
   if (code in BY_CODE) return BY_CODE[code]
   if (TLS_CODE.test(code)) return 'server:tls'
   // Codes of Node's own HTTP parser.
   if (code.startsWith('HPE_')) return PROTOCOL
-  return `unknown:${code || error.message || 'error'}`
+  return `unknown:${code || failure.message || 'error'}`
 }
 
 /**

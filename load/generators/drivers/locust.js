@@ -130,7 +130,7 @@ function setupFor({ url, mix, trial, connections, timeout_s, fresh_connections }
 
 /**
  * @param {Counts[]} counts @param {Load} load @param {number} duration_s
- * @typedef {{ host: string | null, sent: number, run_s: number, cpu_s: number, errors: [code: string, waited_us: number, count: number][],
+ * @typedef {{ host: string | null, sent: number, run_s: number, cpu_s: number, errors: [name: string, code: string, waited_us: number, count: number][],
  *   answers: [name: string, status: number, second: number, latency_us: number, count: number][] }} Counts of one worker; run_s: until
  *   the last response
  */
@@ -166,8 +166,8 @@ function recorderOf(counts, entries) {
     for (const [name, status, second, latency_us, count] of answers) {
       for (let i = 0; i < count; i++) recorder.answer(status, latency_us / 1000, second * 1000, name)
     }
-    for (const [code, waited_us, count] of errors) {
-      for (let i = 0; i < count; i++) recorder.error(SIDES[code] ?? sideOfCode({ code }), waited_us / 1000)
+    for (const [name, code, waited_us, count] of errors) {
+      for (let i = 0; i < count; i++) recorder.error(SIDES[code] ?? sideOfCode({ code }), waited_us / 1000, name)
     }
   }
   return recorder

@@ -115,12 +115,16 @@ async function measure(folder, load, { duration_s, signal, onEnd }, first) {
 export function summarise(result, { connections, timeout_s }) {
   const { sent, requests, duration_us, status, timeout } = result
   const answered = requests - timeout
+  const timeout_us = timeout_s * 1e6
   const silent = requests - totalOf(Object.values(status), (count) => count)
   if (silent > 0) throw new Error(`wrk does not tell the status of answers without header fields, and got ${silent}`)
   const interval_us = Math.floor(duration_us / Math.max(1, Math.floor(requests / connections)))
   const latencies = requests < connections ? result.histogram : measuredOnly(result.histogram, interval_us)
   const found = totalOf(latencies, ([, count]) => count)
   if (found !== answered) throw new Error(`expected ${answered} latencies of wrk, got ${found}`)
+  // wrk's own timeout is a whole number of seconds.
+  const inTime = latencies.filter(([latency_us]) => latency_us <= timeout_us)
+  const late = timeout + found - totalOf(inTime, ([, count]) => count)
   // wrk's own exit may have cut off one request per connection.
   const closed = Math.max(0, sent - requests - result.read - result.write - connections)
   const lost = result.connect + result.read + result.write + closed
@@ -138,12 +142,12 @@ export function summarise(result, { connections, timeout_s }) {
     'unknown:connect': result.connect,
     'server:closed': result.read + closed,
     'server:reset': result.write,
-    [TIMEOUT]: timeout + hung,
+    [TIMEOUT]: late + hung,
   }
   const traffic = trafficOf({
-    ...{ planned: requests + lost + hung, sent, run_s, status: withoutLate(status, timeout), errors, per_second },
-    latency_ms: distributionOf([...latencies, [timeout_s * 1e6, timeout + hung]]),
-    ok_latency_ms: distributionOf(allOk ? latencies : []),
+    ...{ planned: requests + lost + hung, sent, run_s, status: withoutLate(status, late), errors, per_second },
+    latency_ms: distributionOf([...inTime, [timeout_us, late + hung]]),
+    ok_latency_ms: distributionOf(allOk ? inTime : []),
   })
   return { ...traffic, threads: result.threads }
 }

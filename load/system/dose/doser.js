@@ -80,8 +80,11 @@ export function startHelper(command, release) {
   // Awaited in close().
   released.catch(() => {})
   child.stdin.on('error', () => {})
+  const ready = once(child, 'spawn')
+  // Not everybody waits for it.
+  ready.catch(() => {})
   return {
-    ready: once(child, 'spawn'),
+    ready,
     say: (/** @type {object} */ line) => void child.stdin.write(`${JSON.stringify(line)}\n`),
     async answer() {
       const { value, done } = await replies.next()

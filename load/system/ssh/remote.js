@@ -20,9 +20,9 @@ export function sshWith(config, options) {
   return ['ssh', ...(config ? ['-F', config] : []), ...[...OPTIONS, ...options].flatMap((option) => ['-o', option])]
 }
 
-/** Quotes for a POSIX shell. @param {string} text */
+/** Quotes for a POSIX shell, where that is needed. @param {string} text */
 export function quoted(text) {
-  return `'${text.replaceAll("'", "'\\''")}'`
+  return /^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
 }
 
 /** An unshared connection, which does not end with anybody else's; INFO reports the port of a forwarding. */

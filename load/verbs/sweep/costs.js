@@ -16,8 +16,8 @@ const LEAST = 0.02
 /** Cost of a request to each resource, as medians over the trials near the capacity. @param {Pick<SweepFindings, 'capacity' | 'records'>} findings @returns {Block[]} */
 export function costBlocks({ capacity, records }) {
   const near = nearCapacity(capacity, records)
-  const rows = costsOf(near).map(({ resource, utilization, demand_us }) => {
-    return [resource, wholePercent(utilization), `${demand_us.toFixed(1)} us`, `${boundText(demand_us, 3)}/s`]
+  const rows = costsOf(near).map(({ resource, utilization, demand_us, own_us }) => {
+    return [resource, wholePercent(utilization), `${demand_us.toFixed(1)} us`, `${boundText(own_us, 3)}/s`]
   })
   if (rows.length === 0) return []
   const about = `Medians of ${near.length} trials near the capacity. A resource that is busy for a share U of the time at X requests/s is saturated at X / U (the utilization law); a process that has a core of its own would be saturated at the rate of its row with "alone".`
@@ -41,13 +41,14 @@ function pressureText(records) {
   return [`Of the time, some task of the machine waited ${list} (pressure stall information).`]
 }
 
-/** Cost of a request to each resource, as medians over trials; the busiest resource first. @param {TrialRecord[]} records */
+/** Cost of a request to each resource, as medians over trials, and per core of it (own_us); the busiest resource first. @param {TrialRecord[]} records */
 export function costsOf(records) {
   const entries = records.flatMap((record) => ledgerOf(record))
   const costs = [...new Set(entries.map(({ resource }) => resource))].map((resource) => {
     const own = entries.filter((entry) => entry.resource === resource)
     const of = (/** @type {'utilization' | 'demand_us'} */ field) => median(own.map((entry) => entry[field]))
-    return { resource, utilization: of('utilization'), demand_us: of('demand_us') }
+    const demand_us = of('demand_us')
+    return { resource, utilization: of('utilization'), demand_us, own_us: demand_us / own[0].cores }
   })
   return costs.filter(({ utilization }) => utilization >= LEAST).sort((a, b) => b.utilization - a.utilization)
 }
@@ -66,7 +67,7 @@ function biasText(records) {
   ]
 }
 
-/** The rate that saturates a resource. @param {number} demand_us @param {number} digits */
+/** The rate that saturates a resource. @param {number} demand_us per request, on each of its cores @param {number} digits */
 export function boundText(demand_us, digits) {
   return count(Number((1e6 / demand_us).toPrecision(digits)))
 }

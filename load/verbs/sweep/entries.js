@@ -1,6 +1,6 @@
 import { isValid } from '../../capacity/ladder.js'
 import { titled } from '../../report/blocks.js'
-import { count, milliseconds, offered, percent } from '../../report/format.js'
+import { count, milliseconds, NONE, offered, percent } from '../../report/format.js'
 
 /**
  * @import { Block } from '../../report/blocks.js'
@@ -21,7 +21,7 @@ export function entryBlocks(records) {
       return [
         name,
         count(all),
-        percent(all === 0 ? 0 : ok / all),
+        all === 0 ? NONE : percent(ok / all),
         milliseconds(latency_ms?.p50),
         milliseconds(latency_ms?.p99),
       ]

@@ -55,7 +55,9 @@ function capacityPicture({ capacity }, all, open, marks) {
   const knee_rps = kneeOf(open)
   const about = capacity ? `The capacity is ${ratesText(capacity)}. ` : ''
   const kneeText =
-    knee_rps === null ? '' : ' Beyond the knee, the rate of successes stays below 95 % of the offered rate.'
+    knee_rps === null
+      ? ''
+      : ' At every rate tried up to the knee, at least 95 % of the offered requests per second succeeded (the median of its trials).'
   return xyPicture(
     'capacity',
     'Achieved against offered',

@@ -32,7 +32,7 @@ function forecast({ capacity, records, elasticities = [] }, { suspect, resource,
   const cores = costsOf(nearCapacity(capacity, records)).filter((cost) => cost.resource.startsWith('core '))
   const next = cores.find((cost) => !isOwn(cost.resource))
   const then = next
-    ? `; the next core to be full would be ${next.resource}, at about ${boundText(next.demand_us, 2)}/s`
+    ? `; the next core to be full would be ${next.resource}, at about ${boundText(next.own_us, 2)}/s`
     : ''
   const work = CHEAPER[resource] ?? `10 % less work per request on ${suspect}`
   return `Forecast: ${work} gains up to ${gain} %${then}.`

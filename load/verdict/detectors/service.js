@@ -62,8 +62,10 @@ export function ofQuota(part, name) {
   return ({ probes }) => {
     const { quota_cores, throttled_ratio = 0 } = probes[part]
     if (!quota_cores) return NOTHING
+    // The kernel adds up the cores on which it stopped the group.
+    const stopped_ratio = Math.min(1, throttled_ratio)
     const quota = `the CPU quota of ${name} is ${Number(quota_cores.toFixed(2))} cores`
-    const used = `${quota}; it was used up, and ${name} stopped, ${wholePercent(throttled_ratio)} of the time`
+    const used = `${quota}; it was used up, and ${name} stopped, ${wholePercent(stopped_ratio)} of the time`
     return finding(throttled_ratio / THROTTLED_RATIO, used)
   }
 }

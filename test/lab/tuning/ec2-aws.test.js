@@ -51,6 +51,10 @@ t.test(
     t.equal(again.code, 0, again.stderr)
     t.strictSame(await place.inventory(), made)
 
+    const larger = await place.script('up', [...START, '--api-type', 'c7i.large'])
+    t.equal(larger.code, 1)
+    t.match(larger.stderr, /expected --api-type t2\.micro, which is there already, got c7i\.large/)
+
     await place.aws('rds stop-db-instance --db-instance-identifier redline-lab')
     const apart = await place.script('up', [...START, '--zone', 'eu-west-1c'])
     t.equal(apart.code, 1)
@@ -222,6 +226,8 @@ t.test(
     )
     const article = await place.script('measure', ['--out', out, 'article'], env)
     t.match(article.stdout, /npm run tune -- --ssh \S+ --preset article;/)
+    const resumed = await place.script('measure', ['--out', out, 'tune', '--resume', 'results/run-1'], env)
+    t.match(resumed.stdout, 'begins: npm run tune -- --resume results/run-1;', 'its flags are in its folder')
 
     fs.rmSync(path.join(hosts, 'go'))
     const last = spawn('tuning/ec2/measure', ['--out', out, 'tune', '--preset', 'full'], {

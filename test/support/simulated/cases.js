@@ -152,7 +152,7 @@ const CASES = [
         ],
       )
       t.match(stdout, 'yes: POOL_MAX=4')
-      t.match(stdout, '2 of 2 planted faults were named right.')
+      t.match(stdout, '2 of 2 were named right.')
     },
   },
   {

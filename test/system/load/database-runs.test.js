@@ -1,6 +1,7 @@
 import fs from 'node:fs'
 import t from 'tap'
 import { checkpointIn } from '../../../load/run/trial.js'
+import { timeCheckpoint_s } from '../../../sql/database.js'
 import { blockTable, rows } from '../../support/database.js'
 import {
   databaseWithUsers,
@@ -96,7 +97,7 @@ t.test('a CHECKPOINT beside a load is made and timed, and who may not make one l
   const { url } = await newDatabase(t)
   const { signal } = new AbortController()
   const asked = (/** @type {string} */ as) =>
-    /** @type {any} */ ({ query: (/** @type {string} */ text) => rows(as, text) })
+    /** @type {any} */ ({ checkpoint_s: (/** @type {AbortSignal} */ ending) => timeCheckpoint_s(as, ending) })
   const lsn = async () => (await rows(url, 'SELECT checkpoint_lsn FROM pg_control_checkpoint()'))[0].checkpoint_lsn
   const before = await lsn()
   const { checkpoint_s } = await checkpointIn(asked(url), 0.01, signal)

@@ -273,6 +273,21 @@ for (const driver of ['client', 'autocannon', 'paced']) {
   })
 }
 
+for (const driver of ['client', 'autocannon', 'paced']) {
+  t.test(`${driver}: an error counts for the entry whose request it met`, async (t) => {
+    let cut = 0
+    const url = await httpServer(t, (req, res) => {
+      if (req.method !== 'PUT') return void req.resume().on('end', () => res.writeHead(201).end('x'))
+      cut++
+      req.socket.destroy()
+    })
+    const load = { entries: ENTRIES, connections: 4, rate_rps: 300, duration_s: 0.2, isEnough: () => cut > 0 }
+    const { errors, by_entry } = await loadHere(driver, url, load)
+    t.ok(by_entry.umlaut.failed > 0, JSON.stringify(errors))
+    t.equal(by_entry.umlaut.failed, total(Object.values(errors)))
+  })
+}
+
 for (const driver of ['client', 'paced']) {
   t.test(
     `${driver}: what a response gives is sent in later requests, and a success without it is an error`,

@@ -7,13 +7,13 @@ import { gzipSync } from 'node:zlib'
 import t from 'tap'
 import { watchApi } from '../../../load/probes/api.js'
 import { watchFamily } from '../../../load/probes/family.js'
-import { watchKernel } from '../../../load/probes/kernel.js'
+import { portOf, watchKernel } from '../../../load/probes/kernel.js'
 import { readMetrics } from '../../../load/probes/metrics.js'
 import { watchPostgres } from '../../../load/probes/postgres.js'
 import { familyCpu_s, watchProcess } from '../../../load/probes/process.js'
-import { openDatabase } from '../../../sql/database.js'
+import { lookAtDatabase, openDatabase } from '../../../sql/database.js'
 import { blockTable, rows } from '../../support/database.js'
-import { newServer } from '../../support/postgres.js'
+import { newDatabase, newServer } from '../../support/postgres.js'
 import { httpServer, refusingUrl } from '../../support/servers.js'
 import { until } from '../../support/until.js'
 
@@ -198,6 +198,38 @@ t.test('Postgres: what its sessions wait for, its CPU and its connections', { sk
     JSON.stringify(found),
   )
   t.equal(await watchPostgres(null), null, 'nothing is known of a database that is not ours')
+})
+
+t.test('Postgres that is only looked at: what is lost is told, and looked at again', async (t) => {
+  const { url } = await newDatabase(t)
+  const look = await lookAtDatabase(url)
+  t.teardown(() => look.close())
+  const [{ pid }] = await look.query('SELECT pg_backend_pid() AS pid')
+  const findingsOf = async (/** @type {any} */ database) => {
+    const watching = await watchPostgres(database)
+    return watching ? watching.end()(TRAFFIC) : t.fail('expected a probe')
+  }
+  const probe = await watchPostgres(look)
+  if (!probe) return t.fail('expected a probe')
+  await rows(url, `SELECT pg_terminate_backend(${pid})`)
+  await until('the session to be cut', () =>
+    look.query('SELECT').then(
+      () => false,
+      () => true,
+    ),
+  )
+  const { postgres_problem } = await probe.end()(TRAFFIC)
+  t.match(postgres_problem, /terminat|connection/i)
+  const { connections } = await findingsOf(look)
+  t.ok(connections >= 1, 'by a new session')
+
+  const gone = () => Promise.reject(new Error('nobody there'))
+  t.strictSame(await findingsOf({ version: '18.4', query: gone, reopen: gone }), { postgres_problem: 'nobody there' })
+})
+
+t.test("the port of a URL, even if it is the scheme's own", async (t) => {
+  const urls = ['http://127.0.0.1/user', 'https://[::1]/', 'http://127.0.0.1:3000/']
+  t.strictSame(urls.map(portOf), [80, 443, 3000])
 })
 
 t.test(

@@ -3,6 +3,7 @@ import fs from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
 import { freePorts } from '../../../load/system/ports.js'
+import { startService } from '../../../load/system/service.js'
 import { processesOf, readRun, readTrials, startLab, temporaryFolder } from '../../support/lab.js'
 import { httpServer } from '../../support/servers.js'
 import { until } from '../../support/until.js'
@@ -107,6 +108,16 @@ t.test('a service that cannot be started is an error that says why', async (t) =
   })
   t.match(await refusal('--start', 'sleep 60'), { code: 2, line: /^redline: --start: requires --url/ })
   t.strictSame(processesOf(folder), [])
+})
+
+t.test('the last words of a service are at the end of its log, however large that is', async (t) => {
+  const logFile = path.join(temporaryFolder(t), 'log')
+  fs.writeFileSync(logFile, '')
+  // More than a string can hold; it takes no room on the disk.
+  fs.truncateSync(logFile, 600e6)
+  const program = `console.log('\\n\\u001b[31mbye\\u001b[0m')`
+  const how = { cores: null, logFile, isReady: async () => false, stopGrace_ms: 1000 }
+  await t.rejects(startService('it', [process.execPath, '-e', program], how), { message: /; its last words: bye$/ })
 })
 
 t.test('children end when the lab exits, also where the kernel does not end them', async (t) => {

@@ -76,6 +76,7 @@ t.test('what cannot be opened is refused with what was expected', async (t) => {
     ['postgres://h/d?sslmode=require', /expected sslmode verify-full/],
     ['postgres://h/d?sslmode=verify-full&sslmode=no-verify', /expected each of sslmode, .* at most once, got sslmode/],
     ['postgres://h/d?ssl=no-verify', /at most once, got ssl/],
+    ['postgres://app:7?s3cret@h/d', /at most once, got another \(a \? in a password is written %3F\)$/],
     ['postgres://h/d?uselibpqcompat=true&sslmode=verify-full', /at most once, got uselibpqcompat/],
   ]
   for (const [url, message] of /** @type {[string, RegExp][]} */ (wrongs)) {

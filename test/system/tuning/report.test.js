@@ -128,7 +128,7 @@ t.test('what cannot be shown is refused', async (t) => {
     [[], /expected one to 6 results folders, got 0/],
     [[`${folder}/none`], /expected a results folder with a run\.json/],
     [[`${folder}/unused`], /ended before its first trial/],
-    [[sweep, soak], /expected runs of one verb, got a sweep and a soak/],
+    [[sweep, soak], /expected runs of one verb, got one of sweep and one of soak/],
     [[sweep, '--out', soak], /--out: expected a new or empty folder/],
     [[sweep, other, '--out', sweep], /--out: expected a new or empty folder/],
     [[sweep, '--nonsense'], /--help lists what is known/],

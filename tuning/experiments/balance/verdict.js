@@ -76,7 +76,7 @@ function simulatedSentence({ few, worlds }) {
     const numbers = all.map(({ workers }) => workers).join(' and with ')
     return `With ${numbers} ${numbers === '1' ? 'request' : 'requests'} in flight, adaptive is lower in all four percentiles over ${where}.`
   })
-  const chance = `Could the published gain be mere chance? Round robin's percentiles come from only ${few.samples} requests, which may have been slow by chance. Suppose that these percentiles are its true ones. Then, of ${count(few.draws)} samples of ${few.samples} latencies from that distribution, ${tenthPercent(few.all_lower_ratio)} exceed it in all four percentiles, and ${tenthPercent(few.as_published_ratio)} do so by at least adaptive's published gain.`
+  const chance = `Could the published gain be mere chance? Round robin's percentiles come from only ${few.samples} requests, which may have been slow by chance. Suppose that they are its true percentiles. Of ${count(few.draws)} random samples of ${few.samples} latencies from such a round robin, ${tenthPercent(few.all_lower_ratio)} are by chance slower than the truth in all four percentiles, and ${tenthPercent(few.as_published_ratio)} by at least adaptive's published gain.`
   return `We simulated the published case over three kinds of endpoints. "equal, no memory": each answer is fast or slow at random, independently of the one before. "equal, with spells": each endpoint has fast and slow spells. "uneven": they differ, like ours. All of them take any number of requests at once, so nothing queues. ${sentences.join(' ')} ${chance}`
 }
 

@@ -67,7 +67,7 @@ export function report({ found, tried, right, skipped }) {
     items: cases.map(({ limit }) => `${limit.resource}: ${limit.evidence.join('; ')}.`),
   }))
   return [
-    answer(`${right} of ${tried} planted faults were named right.`),
+    answer(`${right} of ${tried} were named right.`),
     ...(skipped ? [paragraph(`Skipped: ${skipped}.`)] : []),
     namedTable(found),
     ...dosedTable(found),

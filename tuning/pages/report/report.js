@@ -48,7 +48,8 @@ export function reportOn(verbs) {
       if (sources.length === 1) return again(sources[0], given)
       const verb = sources[0].run.verb
       const other = sources.find(({ run }) => run.verb !== verb)
-      if (other) throw new UsageError(`report: expected runs of one verb, got a ${verb} and a ${other.run.verb}`)
+      if (other)
+        throw new UsageError(`report: expected runs of one verb, got one of ${verb} and one of ${other.run.verb}`)
       const difference = machineDifference(sources)
       if (difference && !given['across-machines']) {
         return ended({ problem: `${difference}; --across-machines compares them all the same` }, [], null)

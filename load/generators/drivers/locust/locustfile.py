@@ -104,9 +104,9 @@ class Phase:
         self.answers[name, status, int(now_s - self.start_s), round(latency_s * 1e6)] += 1
         self.last_s = now_s
 
-    def failed(self, error, latency_s):
+    def failed(self, name, error, latency_s):
         code = code_of(error)
-        self.errors[code, round(latency_s * 1e6) if code == "TIMEOUT" else 0] += 1
+        self.errors[name, code, round(latency_s * 1e6) if code == "TIMEOUT" else 0] += 1
 
     def counts(self):
         return {
@@ -203,7 +203,7 @@ class User(FastHttpUser):
         if status:
             phase.answered(entry["name"], status, now_s - begun_s, now_s)
         else:
-            phase.failed(error, now_s - begun_s)
+            phase.failed(entry["name"], error, now_s - begun_s)
             gevent.sleep(RETRY_DELAY_S)
 
 

@@ -254,10 +254,36 @@ t.test('a core that changes its speed leaves no answer if that takes away one si
   t.match(problem, /same work took it 5\.0 to 9\.6 ms/)
   t.match(problem, /too few are left to bound the capacity from above/)
 
+  const late = { verdict: 'invalid', because: 'late', blame: 'generator' }
+  const disturbed = [...slow, { ...of(slow, 'search').findLast(isFail), outcome: late, work_ms: 5 }]
+  t.match(answerOf(PLAN, disturbed).problem, /too few are left/, 'even if the generator was late once at that rate')
+
   const fast = timed((record) => (isFail(record) ? 5 : 2.5))
   const without = { ...PLAN, confirms: false }
   const mostFail = [...fast, ...of(fast, 'search').filter(isFail), ...of(fast, 'search').filter(isFail)]
   t.match(answerOf(without, mostFail).problem, /too few are left to bound the capacity from below/)
+})
+
+t.test('what did not count for the capacity names no limit of it', async (t) => {
+  const records = runOf({ resource: 'postgres-cpu', plan: { ...PLAN, confirms: false } }).map((record) => {
+    if (record.at.phase !== 'search') return record
+    return {
+      ...record,
+      work_ms: 5,
+      probes: { ...record.probes, api: { ...record.probes.api, cpu_us_per_request: 100 } },
+    }
+  })
+  const fail = of(records, 'search').find(({ outcome }) => outcome.verdict === 'fail')
+  const { api } = fail.probes
+  const other = {
+    ...fail,
+    work_ms: 9,
+    probes: { ...fail.probes, api: { ...api, cpu_us_per_request: 180 } },
+    limit: { ...fail.limit, resource: 'api-cpu' },
+  }
+  const first = records.indexOf(fail)
+  const all = [...records.slice(0, first), ...Array.from({ length: 5 }, () => other), ...records.slice(first)]
+  t.match(answerOf({ ...PLAN, confirms: false }, all).limit, { resource: 'postgres-cpu' })
 })
 
 t.test(

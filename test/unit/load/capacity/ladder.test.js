@@ -45,6 +45,9 @@ t.test('rates that contradict each other are measured again, until three trials 
   const invalid = trial(2, 'invalid')
   t.equal(again(invalid, invalid, invalid), 3, 'what cannot be measured again is left')
   t.equal(contradictedRung(rungs, [trial(1, 'pass'), trial(2, 'fail'), trial(3, 'fail')]), null)
+  const tied = [trial(1, 'fail'), trial(2, 'pass'), trial(1, 'pass'), trial(2, 'fail')]
+  t.strictSame(contradictedRung(rungs, tied), rung(1), 'where all passed as often as they failed, nothing is decided')
+  t.equal(contradictedRung(rungs, [...tied, trial(1, 'pass'), trial(2, 'fail')]), null)
   t.equal(contradictedRung([], [trial(null, 'pass')]), null, 'a closed loop contradicts nothing')
 })
 

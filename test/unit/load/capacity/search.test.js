@@ -266,6 +266,8 @@ t.test('searchProblem says why there is no trustworthy answer', async (t) => {
   t.equal(given('800P 980F', 800, 970), null, 'a search that ran out of trials has an answer of up to +-10 %')
   t.match(given('800P 980F', 800, 980), /not settled/, 'and none that is wider')
   t.equal(given('900P 980F', 800, 1300), null, 'contested edges may leave up to +-25 %')
+  t.equal(given('1P@10 2F@10 1P@10 2F@10', 1, 2), null, 'rates are whole: there is none between these')
+  t.match(given('1P@10 2F@10 1P@10 2F@10', 1, 3), /contradict/, 'but there is between these')
   t.match(
     given('900P 980F', 500, 1500),
     /^the trials contradict each other: for a confidence of 0.9, the capacity may be anywhere from 500\/s to 1500\/s$/,

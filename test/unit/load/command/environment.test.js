@@ -2,6 +2,7 @@ import fs from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
 import { readEnvironment, withDatabase } from '../../../../load/command/environment.js'
+import { resolveText } from '../../../../load/command/references.js'
 
 /** @import { GivenDatabase } from '../../../../load/command/environment.js' */
 
@@ -45,5 +46,10 @@ t.test('variables that merely begin with PG are left alone', async (t) => {
   t.strictSame(
     Object.keys(names).filter((name) => process.env[name] !== undefined),
     ['PGTOK', 'PGPASSFILE'],
+  )
+  t.equal(
+    resolveText('postgres-url', 'postgres://{{env PGHOST}}/'),
+    'postgres://h/',
+    'what was removed can be referred to',
   )
 })

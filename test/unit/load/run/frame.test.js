@@ -54,6 +54,12 @@ t.test('whose rows were counted is said as the records have it', async (t) => {
   t.notMatch(textOf({ traffic: { ...RECORD.traffic, rows_stored: null } }), /emptied|not counted/)
 })
 
+t.test('the command can be copied into a shell', async (t) => {
+  const run = { ...RUN, argv: ['--slo', 'p99<5ms', '--out', 'results/a'] }
+  const text = markdownOf(framed(EXPERIMENT, { problem: null, found: 'The answer.' }, run, [RECORD]))
+  t.match(text, "Command: `npm run made-up -- --slo 'p99<5ms' --out results/a`")
+})
+
 t.test(
   'every report has the problem, all warnings, what was not applied, every trial, the method and the machine',
   async (t) => {

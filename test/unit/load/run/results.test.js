@@ -70,6 +70,20 @@ t.test('resuming a folder without a run is refused', async (t) => {
   )
 })
 
+t.test('the folder of a run that was killed before its first trial is free again', async (t) => {
+  const folder = t.testdir({
+    killed: { 'run.json': '{}\n', 'api.log': 'x', 'lock-1-nobody': '' },
+    kept: { 'run.json': '{"plan":{}}' },
+  })
+  t.ok(Results.create(path.join(folder, 'killed'), 'id'))
+  const names = fs.readdirSync(path.join(folder, 'killed')).sort()
+  t.equal(names.length, 2)
+  t.match(names[0], /^lock-/)
+  t.equal(names[1], 'run.json')
+  t.match(caught(() => Results.create(path.join(folder, 'kept'), 'id')).message, /expected a folder without a run/)
+  t.strictSame(fs.readdirSync(path.join(folder, 'kept')), ['run.json'], 'which is left as it is')
+})
+
 t.test('a folder that holds anything is refused, whoever leads there, and left as it is', async (t) => {
   const folder = t.testdir({
     mine: { 'report.md': 'mine', 'a.txt': 'mine' },

@@ -363,6 +363,12 @@ t.test('pages that cannot be written lose no answer', async (t) => {
   t.match(run.capacity, { low_rps: 4000, high_rps: null })
 })
 
+t.test('--resume with nothing behind it is refused, not a new run', async (t) => {
+  const { code, end } = await simulate(sweep, ['--resume', '', ...LADDER], serve)
+  t.equal(code, 2)
+  t.match(end, /--resume: expected a results folder, got ""/)
+})
+
 t.test("a metrics page that cannot be read is said once, in the run's warnings", async (t) => {
   const lab = { onTrial: () => ({ api: { metrics_problem: 'it answered 404' } }) }
   const { run } = await simulate(sweep, [...LADDER, '--out', newFolder(t)], serve, { lab })

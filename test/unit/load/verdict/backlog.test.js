@@ -51,6 +51,13 @@ t.test('of trials whose backlog is noise alone, at most two in a hundred seem to
   t.end()
 })
 
+t.test("in a log's rhythm, what is in flight follows the arrivals, and says nothing", (t) => {
+  const rising = (/** @type {object} */ load) => grows((at_s) => 30 + 30 * at_s, { load: { rate_rps: 2000, ...load } })
+  t.ok(rising({}))
+  t.equal(rising({ arrivals: 'recorded' }), null)
+  t.end()
+})
+
 t.test('until the first answers are due, a backlog says nothing', (t) => {
   const untilFull = (/** @type {number} */ at_s) => Math.min(2000, 1000 * at_s)
   const slow = { load: { duration_s: 4 }, p99_ms: 2000, slo_ms: 2000 }

@@ -1,9 +1,10 @@
 import t from 'tap'
 import { ledgerOf, sharedCore, statementsInFlight } from '../../../../load/verdict/ledger.js'
 
+const core = (/** @type {number} */ busy_ratio) => ({ busy_ratio, interrupts_ratio: 0.1, steal_ratio: 0 })
+
 /** 1,000 requests/s for 2 s, on two cores. @param {object} [probes] */
 function trial(probes = {}) {
-  const core = (/** @type {number} */ busy_ratio) => ({ busy_ratio, interrupts_ratio: 0.1, steal_ratio: 0 })
   return /** @type {any} */ ({
     target: { cores: '0' },
     settings: { INSERT_MODE: 'batched', POOL_MAX: 20 },
@@ -17,6 +18,19 @@ function trial(probes = {}) {
     },
   })
 }
+
+t.test('what a request costs on several cores counts each of them', async (t) => {
+  const cores = { 0: core(0.4), 1: core(0.5), 2: core(0.5), 3: core(0.5) }
+  const kernel = /** @type {any} */ ({ cores })
+  const rowOf = (/** @type {string} */ own) => {
+    const rows = ledgerOf(trial({ kernel, generator: {}, postgres: { cpu_core_ratio: 0.4, cores: own } }))
+    return rows.find(({ resource }) => resource.startsWith(`core ${own} `))
+  }
+  const [one, three] = [rowOf('1'), rowOf('1-3')]
+  t.equal(Math.round(Number(one?.demand_us)), 600)
+  t.equal(Math.round(Number(three?.demand_us)), 1800)
+  t.equal(Math.round(Number(three?.bound_rps)), Math.round(Number(one?.bound_rps)), 'which are full at the same rate')
+})
 
 t.test(
   'a ledger gives each resource its utilization, its demand per request and its bound, the busiest first',

@@ -158,6 +158,10 @@ t.test('without a limit none is named', async (t) => {
   t.equal(limitOf(closed, SLO).resource, 'none-reached')
   closed.load.loop = 'closed'
   t.equal(limitOf(closed, SLO).resource, 'api-cpu', 'a closed loop is at its limit, in time or not')
+  closed.load.loop = 'open'
+  closed.outcome.verdict = 'pass'
+  t.equal(limitOf(closed, SLO).resource, 'none-reached')
+  t.equal(limitOf({ ...closed, doses: [] }, SLO).resource, 'api-cpu', 'and so is the overload of a proof')
   fine.outcome.verdict = 'fail'
   const { resource, evidence } = limitOf(fine, SLO)
   t.equal(resource, 'none-reached', 'not even where it failed')
@@ -413,6 +417,14 @@ t.test('the limit of a run is that of most trials just beyond the capacity', asy
       'in whichever order they came',
     )
   }
+  const queued = ['api-cpu', 'api-cpu', 'postgres-cpu', 'postgres-cpu'].map((name, i) =>
+    trial(i + 1, 'fail', name, 'pool-size'),
+  )
+  t.match(
+    limitOfRun(queued),
+    { resource: 'api-cpu', runner_up: 'postgres-cpu', kind: 'tie' },
+    'whatever waits beside both of them',
+  )
   t.match(limitOfRun([trial(1, 'fail', 'generator-cpu')]), { kind: 'generator' })
   t.equal(limitOfRun([]), null, 'no trial')
   t.equal(limitOfRun([{ ...pass, limit: null }]), null, 'no limit was looked for')

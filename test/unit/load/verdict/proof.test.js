@@ -191,6 +191,13 @@ const CASES = [
     [],
   ],
   [
+    'two full cores, on one of which Postgres moves the throughput most',
+    { [SERVICE]: 0.95, [OTHERS]: 0.9, [POSTGRES]: 1 },
+    { noise: 0.02, busy: { 0: 0.99, 1: 0.97 } },
+    'tie',
+    [],
+  ],
+  [
     'the commit, where slowing Postgres as a whole costs less',
     { [SERVICE]: 0.05, [OTHERS]: 0.1, [POSTGRES]: 0.6, [GENERATOR]: 0, [COMMIT]: 0.95 },
     {},
@@ -233,6 +240,16 @@ t.test('a limit whose core is mostly idle is marked', async (t) => {
   const of = (/** @type {number} */ busy_ratio) => provenBy(recordsWith({ [SERVICE]: 1 }, { busy: { 0: busy_ratio } }))
   t.match(of(0.2), { kind: 'full', isIdle: true })
   t.match(of(0.9), { kind: 'full', isIdle: false })
+})
+
+t.test('a core that is full in one trial only is not full', async (t) => {
+  const records = recordsWith({ [SERVICE]: 0.95, [OTHERS]: 1 }, { noise: 0.02, busy: { 0: 0.9, 1: 0.9 } })
+  t.equal(provenBy(records).kind, 'lock-step')
+  records[0].probes.kernel.cores = structuredClone(records[0].probes.kernel.cores)
+  records[0].probes.kernel.cores[0].busy_ratio = 0.97
+  records[1].probes.kernel.cores = structuredClone(records[1].probes.kernel.cores)
+  records[1].probes.kernel.cores[1].busy_ratio = 0.97
+  t.equal(provenBy(records).kind, 'lock-step')
 })
 
 for (const [name, elasticities, options, kind, suspects] of CASES) {

@@ -207,8 +207,11 @@ t.test('a class in one table: capacities, guesses, tries; names from outside ope
   fs.mkdirSync(path.join(folder, 'cut', 'workshop'), { recursive: true })
   fs.writeFileSync(path.join(folder, 'cut', 'workshop', 'progress.json'), '{"format":"redl')
   fs.mkdirSync(path.join(folder, 'nothing'))
+  fs.cpSync(path.join(folder, 'bea'), path.join(folder, 'ned', 'results'), { recursive: true })
   const text = terminalOf(classBlocks(readClass(folder)), 200)
-  t.match(text, /^Students: 4\./m)
+  t.match(text, /^Students: 6\./m)
+  t.match(text, /\| ned +\| +– \| +– \| +\? \+ 2 \|/, 'whose folder was copied as a whole')
+  t.match(text, /\| nothing \(nothing was found\) +\| +– \| +– \| +– \|/)
   t.match(text, /\| bea +\| +– \| +– \| +\? \+ 2 \|/, 'a prediction that was not judged')
   t.match(text, /\| cut \(progress\.json cannot be read\) +\| +– \| +– \| +– \|/)
   t.match(text, /\| ada +\| +Some CPU, 2 cores \| 5,000 to 5,500\/s \| \+ - 2 \|/)
@@ -219,7 +222,7 @@ t.test('a class in one table: capacities, guesses, tries; names from outside ope
   const report = (/** @type {string[]} */ ...args) => {
     return said({ report: reportOn({}) }, ['report', '--class', folder, ...args])
   }
-  t.match(await report(), { status: 0, stdout: /Students: 4.*ada.*eve/s })
+  t.match(await report(), { status: 0, stdout: /Students: 6.*ada.*eve/s })
   t.match(await report('results'), { status: 2, stderr: /--class: cannot be combined with a folder, got results/ })
   const out = path.join(temporaryFolder(t), 'class')
   t.match(await report('--out', out), { status: 0 })

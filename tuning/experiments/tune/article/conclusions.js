@@ -173,7 +173,7 @@ function codeZero(trialsOf) {
     ...(own.dropped === 0
       ? []
       : [
-          `the service also closed ${count(own.dropped)} connections because of its limit on open files, retries included; closing them takes little CPU`,
+          `out of files, the service also closed ${count(own.dropped)} connections, retries included, which takes little CPU`,
         ]),
     `bounded generator: ${bounded.text}`,
   ]

@@ -17,6 +17,17 @@ t.test('errors of Node sockets belong to a side by their code', async (t) => {
   for (const [code, side, about] of rows) t.equal(sideOfCode({ code }), side, about)
 })
 
+t.test('if every address of a name fails, an error of ours decides, else the last address', async (t) => {
+  const sideOf = (/** @type {string[]} */ ...codes) => {
+    const errors = codes.map((code) => Object.assign(new Error(code), { code }))
+    return sideOfCode(Object.assign(new AggregateError(errors), { code: codes[0] }))
+  }
+  t.equal(sideOf('ECONNREFUSED', 'EADDRNOTAVAIL'), 'client:ports')
+  t.equal(sideOf('EADDRNOTAVAIL', 'ECONNREFUSED'), 'client:ports')
+  t.equal(sideOf('ETIMEDOUT', 'ECONNREFUSED'), 'server:refused')
+  t.equal(sideOfCode(new Error('nothing else is known')), 'unknown:nothing else is known')
+})
+
 t.test("vegeta's errors belong to a side by their text", async (t) => {
   const dial = 'Post "http://127.0.0.1:3000/user": dial tcp 0.0.0.0:0->127.0.0.1:3000: '
   const rows = [

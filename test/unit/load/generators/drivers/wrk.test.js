@@ -20,6 +20,19 @@ t.test('wrk: what came after its timeout is no success', async (t) => {
   t.strictSame(mixed.status, { 503: 7 }, 'the successes are the first that are not counted')
 })
 
+t.test('wrk: a timeout of a fraction of a second counts, although wrk rounds it up', async (t) => {
+  const result = { failed: null, threads: 2, numbers: 20, connect: 0, read: 0, write: 0, seconds: {}, timeout: 1 }
+  const histogram = /** @type {[number, number][]} */ ([
+    [1000, 4],
+    [800_000, 5],
+  ])
+  const counts = { sent: 10, requests: 10, duration_us: 1e6, status: { 201: 10 }, histogram }
+  const traffic = summarise({ ...result, ...counts }, { connections: 20, timeout_s: 0.5 })
+  t.match(traffic, { status: { 201: 4 }, completed: 4, errors: { 'client:timeout': 6 } })
+  t.equal(traffic.ok_latency_ms?.max, 1)
+  t.equal(traffic.latency_ms?.max, 500)
+})
+
 t.test('wrk: the latencies it makes up are taken out again', async (t) => {
   const measured = /** @type {[number, number][]} */ ([
     [1, 5],

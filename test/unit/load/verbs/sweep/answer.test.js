@@ -1,5 +1,7 @@
 import t from 'tap'
+import { markdownOf } from '../../../../../load/report/markdown.js'
 import { sweepItems } from '../../../../../load/verbs/sweep/answer.js'
+import { entryBlocks } from '../../../../../load/verbs/sweep/entries.js'
 
 const plan = { slo: { p99_ms: 100, success_ratio: 1 }, url: null }
 const capacity = { low_rps: 1000, high_rps: 1100, trials: 4, confidence: 0.9 }
@@ -93,4 +95,22 @@ t.test('two limits that matter alike are a tie, by the proof or by the trials', 
     textsOf(/** @type {any} */ ({ limit: { ...limit, confirmed } }))
   t.match(said(true).join(' '), 'By the proof, postgres-cpu limits the throughput as much.')
   t.match(said(null).join(' '), 'The trials named postgres-cpu as often.')
+})
+
+t.test('an entry of a mix that was never sent has no success ratio', async (t) => {
+  const by_entry = {
+    often: { completed: 10, ok: 9, failed: 0, latency_ms: { p50: 1, p99: 2 } },
+    rare: { completed: 0, ok: 0, failed: 0, latency_ms: null },
+  }
+  const load = { loop: 'open', rate_rps: 100, connections: 4 }
+  const record = /** @type {any} */ ({
+    trial: 1,
+    cell: null,
+    load,
+    outcome: { verdict: 'pass' },
+    traffic: { by_entry },
+  })
+  const text = markdownOf(entryBlocks([record]))
+  t.match(text, /\| often \| +10 \| +90\.00 % \|/)
+  t.match(text, /\| rare +\| +0 \| +– \| +– \| +– \|/)
 })

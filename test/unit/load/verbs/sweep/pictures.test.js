@@ -1,7 +1,9 @@
 import t from 'tap'
+import { draw } from '../../../../../load/report/chart.js'
 import { secondsPicture } from '../../../../../load/report/seconds.js'
 import { trialTable } from '../../../../../load/report/trials.js'
 import { sweepPictures } from '../../../../../load/verbs/sweep/pictures.js'
+import { median } from '../../../../../load/verdict/ranks.js'
 import { evidence } from '../../../../../tuning/pages/evidence/evidence.js'
 
 t.test('the seconds of a whole day are drawn, too', async (t) => {
@@ -44,4 +46,32 @@ t.test('trials in which suspects were slowed have neither passed nor failed', as
   const { rows } = /** @type {any} */ (trialTable(records))
   t.equal(rows.filter((/** @type {string[]} */ row) => row.at(-1) === 'dosed').length, dosed.length)
   t.equal(secondsPicture(records)?.table?.rows.length, records.length - dosed.length)
+})
+
+t.test('coordinates are shortened, but not what a picture says', async (t) => {
+  const x = { title: 'ratio', unit: /** @type {const} */ ('ratio'), log: true, min: 0.001, max: 10 }
+  const series = [{ name: 'measured', values: [{ value: 0.0077 }] }]
+  const form = { kind: /** @type {const} */ ('dots'), x, labels: ['0.0077x of 192.168.1.1'], series }
+  const { one } = await draw([{ name: 'one', title: 'One', about: 'A value.', form }])
+  t.match(one.wide, '>0.0077x of 192.168.1.1<')
+  t.notMatch(one.wide.replace(/>[^<]*</g, '><'), /\d\.\d{3}/)
+})
+
+t.test('what is said of the knee is true of every rate up to it', async (t) => {
+  const { run, records } = evidence('sweep-batched')
+  const [capacity] = sweepPictures({ ...run, records })
+  t.match(
+    capacity.about,
+    'At every rate tried up to the knee, at least 95 % of the offered requests per second succeeded',
+  )
+  const { marks, series } = /** @type {any} */ (capacity.form)
+  const knee_rps = marks.find((/** @type {any} */ { label }) => label === 'knee').at
+  /** @type {[number, number][]} */
+  const points = series.slice(1).flatMap((/** @type {any} */ one) => one.points)
+  const rates_rps = [...new Set(points.map(([offered_rps]) => offered_rps))].filter((rate_rps) => rate_rps <= knee_rps)
+  t.ok(rates_rps.length > 1)
+  for (const rate_rps of rates_rps) {
+    const ratios = points.filter(([offered_rps]) => offered_rps === rate_rps).map(([, done_rps]) => done_rps / rate_rps)
+    t.ok(median(ratios) >= 0.95, `${rate_rps}/s`)
+  }
 })
