@@ -16,7 +16,7 @@ import { CLAIMS } from '../experiments/playbook/claims.js'
 import { claimsTable, littleTable, summaryTable } from '../experiments/playbook/report.js'
 import { byLoadBlocks } from '../experiments/tune/by-load.js'
 import { EXERCISES } from '../workshop/exercises/index.js'
-import { exercisePage, exercisesTable } from '../workshop/pages.js'
+import { exercisePage, exercisesTable, keyPage } from '../workshop/pages.js'
 import { pricesBlocks } from './ec2.js'
 import { evidence, keptReports } from './evidence/evidence.js'
 import { answerBlocks } from './front.js'
@@ -152,7 +152,11 @@ export function pages() {
   const exercises = EXERCISES.map((exercise) => {
     return [inRepository(`tuning/workshop/pages/${exercise.name}.md`), exercisePage(exercise)]
   })
-  return Object.fromEntries([[inRepository('.env.example'), envExample()], ...quoting, ...exercises])
+  const whole = [
+    [inRepository('.env.example'), envExample()],
+    [inRepository('tuning/workshop/KEY.md'), keyPage()],
+  ]
+  return Object.fromEntries([...whole, ...quoting, ...exercises])
 }
 
 /** @param {string} name */

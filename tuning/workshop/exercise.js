@@ -69,6 +69,8 @@ export function exerciseOf(number, id, { constants = {}, differs, ...rules }) {
     lesson: entries.lesson,
     symptoms: section('Symptoms').paragraphs,
     discussion: section('Discussion').paragraphs,
+    /** For the teacher: the answer to each question, and the tempting wrong ones. @type {Record<'predict' | 'turn' | 'expect' | 'tempting', string>} */
+    key: section('Answer key').entries,
     /** The prose's remark on this machine, if any. @param {Facts} facts */
     remark: (facts) => (differs?.(facts) ? filled(section('Here').paragraphs.join(' '), facts) : null),
     predict: question('Predict', rules.predict),

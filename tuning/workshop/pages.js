@@ -31,6 +31,27 @@ export function exercisePage({ number, title, minutes, needs, symptoms, predict,
   return `${parts.join('\n\n')}\n`
 }
 
+const QUESTIONS = /** @type {const} */ ({
+  predict: 'Predict',
+  turn: 'Turn a knob',
+  expect: 'Expect',
+  tempting: 'Tempting, but wrong',
+})
+
+/** The answers, to print for the teacher. */
+export function keyPage() {
+  const answers = EXERCISES.flatMap(({ number, title, lesson, key }) => {
+    const given = Object.entries(QUESTIONS).filter(([name]) => name in key)
+    const items = given.map(
+      ([name, heading]) => `- **${heading}**: ${key[/** @type {keyof typeof QUESTIONS} */ (name)]}`,
+    )
+    return [`## ${number}. ${title}`, [...items, `- **Lesson**: ${lesson}`].join('\n')]
+  })
+  const about =
+    "For the teacher, to print. `npm run docs` writes this page from the exercises. Where an answer depends on the machine, the\nprogram judges it by what that machine measured; a student's number may differ from a neighbour's, and both may be right."
+  return `${['# Answer key', about, ...answers].join('\n\n')}\n`
+}
+
 /** A table for the teacher: the exercises in order, their durations and their lessons. */
 export function exercisesTable() {
   const rows = EXERCISES.map(({ number, name, title, minutes, lesson }) => {

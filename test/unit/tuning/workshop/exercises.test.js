@@ -123,3 +123,17 @@ t.test('where a process has no limit of files, the answer is that of connections
   const [step] = EXERCISES.find(({ id }) => id === 'files')?.again(found) ?? []
   t.equal(step?.cell?.MAX_CONNECTIONS, 200)
 })
+
+t.test('the answer key has an answer to each question, and it is the solution that is played', async (t) => {
+  for (const { id, key, predict, turn, expect } of EXERCISES) {
+    const asked = ['predict', 'turn', ...(expect ? ['expect'] : []), 'tempting']
+    t.strictSame(Object.keys(key), asked, id)
+    for (const [name, { kind, solution, wrong }] of /** @type {[keyof typeof key, any][]} */ (
+      Object.entries({ predict, turn })
+    )) {
+      if (!kind(LINUX).choices) continue
+      t.match(key[name], `\`${solution({ facts: LINUX, trials: {}, answers: {} })}\``, `${id}, ${name}`)
+      if (!wrong.includes('=')) t.match(key.tempting, `\`${wrong}\``, `${id}, ${name}`)
+    }
+  }
+})

@@ -100,11 +100,20 @@ function switching([few, many]) {
   if (few.length === 0 || many.length === 0) return { ...claim, ...NOTHING }
   return {
     ...claim,
-    verdict: verdictOf({ expect: 'more', least_ratio: 1.1 }, switches),
+    verdict: bothOf(
+      verdictOf({ expect: 'more', least_ratio: 1.1 }, switches),
+      verdictOf({ expect: 'less', least_ratio: 1.1 }, goodput),
+    ),
     evidence: [
       `more open sockets relative to fewer: context switches per request ${ratioText(switches)}, goodput ${ratioText(goodput)}`,
     ],
   }
+}
+
+/** A claim of two parts holds if both do, and falls with either. @param {Verdict[]} parts @returns {Verdict} */
+function bothOf(...parts) {
+  if (parts.includes('refuted')) return 'refuted'
+  return parts.every((part) => part === 'reproduced') ? 'reproduced' : 'undecided'
 }
 
 /** Says that the service idled while the generator was the limit; null if it did not. @param {TrialRecord[]} trials by the generator with its defaults */

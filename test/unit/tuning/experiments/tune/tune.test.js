@@ -183,6 +183,20 @@ t.test('"more than twice as many" needs twice as many; "20 will do" allows a fif
   t.strictSame(verdictsAt([2.1, 0.75]), ['reproduced', 'refuted'])
 })
 
+t.test('"worse because of context switching" needs more switches and a lower goodput', async (t) => {
+  const verdictAt = (/** @type {number} */ switches, /** @type {number} */ goodput) => {
+    const records = articleRun(({ traffic, probes, at }) => {
+      const [times, share] = at.sockets === 1900 ? [switches, goodput] : [1, 1]
+      const api = { ...probes.api, context_switches: traffic.ok * times }
+      return { traffic: { ...traffic, goodput_rps: 1000 * share }, probes: { ...probes, api } }
+    })
+    return analyseArticle(ARTICLE, records).conclusions[4].verdict
+  }
+  t.equal(verdictAt(1.3, 0.8), 'reproduced')
+  t.equal(verdictAt(1.3, 1), 'refuted', 'nothing is worse')
+  t.equal(verdictAt(1, 0.8), 'refuted', 'something else is the cause')
+})
+
 t.test('its conclusions, tested on trials that are made up', async (t) => {
   const records = articleRun(({ load, traffic, probes, at, limit }) => {
     const unbounded = load.unbounded === true
