@@ -11,8 +11,8 @@ import { isShown, readProgress } from './progress.js'
 /** @import { State } from './progress.js' */
 
 /**
- * The results of a class, by name. Each folder in `folder` is a student's results folder, which contains `workshop/` and runs; or has
- * that as its `results/`; or is only the folder of the workshop. A student of whom nothing is found has no exercises.
+ * The results of a class, by name. Each folder in `folder` is a student's results folder, which contains `workshop/` and runs; or
+ * contains such a folder as `results/`; or is the folder of the workshop itself. A student without results has `isEmpty` set.
  * @param {string} folder @throws {UsageError} if there are none
  */
 export function readClass(folder) {

@@ -200,7 +200,7 @@ t.test('Postgres: what its sessions wait for, its CPU and its connections', { sk
   t.equal(await watchPostgres(null), null, 'nothing is known of a database that is not ours')
 })
 
-t.test('Postgres that is only looked at: what is lost is told, and looked at again', async (t) => {
+t.test('a lost connection to --postgres-url is reported, and the next trial connects again', async (t) => {
   const { url } = await newDatabase(t)
   const look = await lookAtDatabase(url)
   t.teardown(() => look.close())
