@@ -28,6 +28,36 @@ export function choice(options) {
 }
 
 /**
+ * Several different options, by their letters or names: `a c`, `a, c`, `ac`. Parsed in the order of the options, since the order in
+ * which they are typed means nothing. @param {number} many @returns {KindOf}
+ */
+export function choices(many) {
+  return (options) => {
+    const one = choice(options)
+    const values = Object.keys(options)
+    return {
+      parse: (text) => {
+        const words = text.split(/[\s,;+]+|\band\b/).filter((word) => word !== '')
+        const isLetters = words.length === 1 && words[0].length === many
+        const said = (isLetters ? [...words[0]] : words).map(one.parse)
+        if (said.length !== many || said.includes(undefined) || new Set(said).size !== many) return undefined
+        return values.filter((value) => said.includes(value))
+      },
+      expected: `${many} different letters from a to ${LETTERS[values.length - 1]}, such as "a b"`,
+      choices: one.choices,
+    }
+  }
+}
+
+/** A free text, which nobody judges. @param {number} least characters @param {number} most @returns {() => Kind} */
+export function prose(least, most) {
+  return () => ({
+    parse: (text) => (text.length >= least && text.length <= most ? text : undefined),
+    expected: `a text of ${least} to ${most} characters, on one line`,
+  })
+}
+
+/**
  * A number, with its unit or without; `2,000` is read as 2000. @param {string} unit such as "requests/s"
  * @param {number} least @param {number} most @param {{ whole?: boolean }} [options] @returns {() => Kind}
  */

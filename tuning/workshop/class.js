@@ -76,18 +76,27 @@ export function classBlocks(students) {
     capacities.map(ratesText).join('; ') || NONE,
     ...begun.map(({ id }) => markOf(exercises[id])),
   ])
-  const guesses = begun.map(({ id, title }) => {
+  const guesses = begun.map(({ id, title, predict }) => {
     const states = students.flatMap(({ exercises }) => exercises[id] ?? []).filter((state) => !isShown(state))
-    const judged = states.flatMap(({ comparisons }) => comparisons.predict ?? [])
+    const judged = states.flatMap((state) => (predict ? state.comparisons.predict : firstOf(state)) ?? [])
     return [title, `${judged.filter(({ right }) => right).length} of ${judged.length}`, guessesText(states)]
+  })
+  const explanations = begun.flatMap(({ id, title }) => {
+    return students.flatMap(({ name, exercises }) => {
+      const said = exercises[id]?.answers.find(({ question, by }) => question === 'explain' && by === 'student')?.said
+      return said ? [[plain(name), title, plain(said)]] : []
+    })
   })
   return [
     answer(`Students: ${students.length}. Rates of different machines are not compared; guesses and outcomes are.`),
     table(['student', 'machine', 'capacity (sweep)', ...begun.map(({ id }) => id)], rows),
     paragraph(
-      'For each exercise: + or - for the prediction (?: it was not judged), + or - for the expectation of the second run where the exercise asks for one, and the number of tries.',
+      'For each exercise: + or - for the prediction (?: it was not judged), + or - for the expectation of the second run where the exercise asks for one, and the number of tries. An incident has no prediction: its first try counts as the guess, and its minutes follow the tries.',
     ),
     table(['exercise', 'guessed right', 'guesses'], guesses),
+    ...(explanations.length > 0
+      ? [table(['student', 'exercise', 'their explanation'], explanations, { align: ['l', 'l', 'l'] })]
+      : []),
   ]
 }
 
@@ -97,13 +106,27 @@ function markOf(state) {
   const { predict, expect } = state.comparisons
   const marks = [predict, expect].map((guess) => (guess ? (guess.right ? '+' : '-') : '?'))
   const guesses = expect ? marks : predict ? marks.slice(0, 1) : []
-  const end = state.stage === 'done' ? String(state.round) : 'open'
+  const isSolved = state.stage === 'done' || state.stage === 'explain'
+  const end = isSolved ? `${state.round}${minutesText(state)}` : 'open'
   return [...guesses, isShown(state) ? 'shown' : end].join(' ')
+}
+
+/** The first try of an incident, which has no prediction, as a guess. @param {State} state */
+function firstOf({ outcomes: [first] }) {
+  return first && { right: first.solved }
+}
+
+/** @param {State} state */
+function minutesText({ clock }) {
+  if (!clock?.ended_at) return ''
+  return ` (${Math.ceil((Date.parse(clock.ended_at) - Date.parse(clock.began_at)) / 60_000)} min)`
 }
 
 /** Summarizes numbers by their range, and choices by their counts. @param {State[]} states */
 function guessesText(states) {
-  const values = states.flatMap(({ answers }) => answers.find(({ question }) => question === 'predict')?.value ?? [])
+  const values = states.flatMap(({ answers }) => {
+    return answers.find(({ question }) => question === 'predict' || question === 'limits')?.value ?? []
+  })
   if (values.length === 0) return NONE
   if (values.every((value) => typeof value === 'number')) {
     return `${count(Math.min(...values))} to ${count(Math.max(...values))}, median ${count(median(values))}`

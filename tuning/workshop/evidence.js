@@ -31,6 +31,7 @@ const COLUMNS = {
   'rows/statement': ({ traffic, probes }) => figureOf(traffic.ok / (probes.api.statements || Number.NaN)),
   'open files': ({ probes }) => figureOf(probes.api.open_files),
   'hashes at once': ({ probes }) => figureOf(probes.api.hashing_mean),
+  locked: ({ probes }) => wholePercent(lockedOf(probes.postgres.waits)),
   outcome: ({ outcome }) => outcome.verdict,
 }
 
@@ -41,6 +42,12 @@ export function evidenceOf({ columns, notes = {} }, { trials }) {
   const rows = Object.entries(trials).map(([name, trial]) => [name, ...columns.map((column) => COLUMNS[column](trial))])
   const lines = Object.entries(notes).flatMap(([name, linesOf]) => (trials[name] ? linesOf(trials[name]) : []))
   return [table(['', ...columns], rows), ...lines.map((text) => paragraph(text))]
+}
+
+/** Share of the running statements that waited for a lock; undefined if Postgres was not observed. @param {Record<string, number> | undefined} waits */
+function lockedOf(waits) {
+  if (!waits) return undefined
+  return Object.entries(waits).reduce((sum, [wait, share]) => sum + (wait.startsWith('Lock:') ? share : 0), 0)
 }
 
 /** @param {number | null | undefined} value */

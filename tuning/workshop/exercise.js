@@ -14,20 +14,24 @@ import { figure, milliseconds } from '../../load/report/format.js'
  * @property {Record<string, number>} [constants] that the prose names in {braces}
  * @property {(facts: Facts) => boolean} [differs] whether the section "Here" of the prose applies to this machine
  * @property {(facts: Facts) => Measurement} before the rate that this machine reaches, measured before the first question
- * @property {Guess} predict
+ * @property {number} [clock_min] minutes that a student has from the first evidence on; the clock never stops
+ * @property {Guess} [predict] asked before there is any evidence
  * @property {(found: Found) => Measurement[]} first what the prediction is about
  * @property {Column[]} columns of the evidence
  * @property {Record<string, (trial: TrialRecord) => string[]>} [notes] paragraphs below the evidence, by measurement
+ * @property {Answering} [limits] what limits the service, according to the evidence
  * @property {Answering} turn the knob, and its new level
  * @property {Guess} [expect] the effect of turning it
  * @property {(found: Found) => Measurement[]} again with the knob turned
  * @property {(found: Found) => { solved: boolean, because: string }} outcome decided by what was measured
+ * @property {Answering} [explain] asked in the end, for the class
  * @typedef {{ kind: KindOf, solution: (found: Found) => string, wrong?: string }} Answering solution: a right answer, as
  *   typed; wrong: an answer that is understood but does not solve the exercise, with which play.js checks it
  * @typedef {Answering & { compare: (found: Found) => Comparison | null }} Guess compare: with what was measured; null if that decides nothing
  * @typedef {{ right: boolean, text: string }} Comparison
  * @typedef {ReturnType<typeof exerciseOf>} Exercise
  * @typedef {Exercise['turn']} Question
+ * @typedef {'predict' | 'limits' | 'turn' | 'expect' | 'explain'} Asked the questions, in their order
  * @typedef {ReturnType<typeof factsOfMachine>} Facts
  * @typedef {{ facts: Facts, trials: Record<string, TrialRecord>, answers: Record<string, any> }} Found all that is known so far:
  *   the latest trial of each measurement, and the latest answer to each question
@@ -65,17 +69,20 @@ export function exerciseOf(number, id, { constants = {}, differs, ...rules }) {
     name: `${String(number).padStart(2, '0')}-${id}`,
     title,
     minutes: Number(entries.minutes),
+    difficulty: entries.difficulty,
     needs: entries.needs ?? '',
     lesson: entries.lesson,
     symptoms: section('Symptoms').paragraphs,
     discussion: section('Discussion').paragraphs,
-    /** For the teacher: the answer to each question, and the tempting wrong ones. @type {Record<'predict' | 'turn' | 'expect' | 'tempting', string>} */
+    /** For the teacher: the answer to each question, and the tempting wrong ones. @type {Record<Asked | 'tempting', string>} */
     key: section('Answer key').entries,
     /** The prose's remark on this machine, if any. @param {Facts} facts */
     remark: (facts) => (differs?.(facts) ? filled(section('Here').paragraphs.join(' '), facts) : null),
-    predict: question('Predict', rules.predict),
+    predict: rules.predict && question('Predict', rules.predict),
+    limits: rules.limits && question('Name the limits', rules.limits),
     turn: question('Turn a knob', rules.turn),
     expect: rules.expect && question('Expect', rules.expect),
+    explain: rules.explain && question('Explain', rules.explain),
   }
 }
 

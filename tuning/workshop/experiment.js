@@ -13,6 +13,7 @@ import { openCell } from '../knobs/open-cell.js'
 import { plantTrigger } from '../knobs/session.js'
 import { evidenceOf } from './evidence.js'
 import { EXERCISES } from './exercises/index.js'
+import { AUDIT_LOCK_MS } from './kit.js'
 
 /**
  * @import { Experiment } from '../../load/run/experiment.js'
@@ -29,6 +30,15 @@ const START_S = 1
 
 /** If all processes share their cores, a service takes longer to warm up. */
 const SHARED_WARMUP_S = 6
+
+/** A trigger that inserts pass one at a time, waiting instead of computing. */
+const AUDIT = `CREATE FUNCTION pg_temp.redline_audit() RETURNS trigger LANGUAGE plpgsql AS $$
+  BEGIN
+    PERFORM pg_advisory_xact_lock(hashtext('redline_audit'));
+    PERFORM pg_sleep(${AUDIT_LOCK_MS / 1000});
+    RETURN NEW;
+  END $$;
+  CREATE TRIGGER redline_audit BEFORE INSERT ON users FOR EACH ROW EXECUTE FUNCTION pg_temp.redline_audit()`
 
 /**
  * The measurements of an exercise: one run, which each stage continues with its own measurements.
@@ -109,8 +119,9 @@ async function openExercise(cell, place) {
 }
 
 /** The disturbance around the service during a trial; null if none. @param {Cell} cell @returns {Plant | null} */
-function plantOf({ NEIGHBOURS, NEIGHBOUR_NICE: nice, RECOUNTED_ROWS: rows }) {
+function plantOf({ NEIGHBOURS, NEIGHBOUR_NICE: nice, RECOUNTED_ROWS: rows, AUDIT_TRAIL: audited }) {
   if (rows !== undefined) return ({ databaseUrl }) => plantTrigger(databaseUrl, recountOf(rows), 'redline_recount')
+  if (audited !== undefined) return ({ databaseUrl }) => plantTrigger(databaseUrl, AUDIT, 'redline_audit')
   return NEIGHBOURS === undefined ? null : crowd(Number(NEIGHBOURS), { nice: nice === undefined ? null : String(nice) })
 }
 
@@ -126,7 +137,7 @@ function recountOf(rows) {
 }
 
 /** The knobs of a cell, which openCell and the generator apply. @param {Cell} cell @returns {Cell} */
-function knobsOf({ UV_THREADPOOL_SIZE, CORES, NEIGHBOURS, NEIGHBOUR_NICE, RECOUNTED_ROWS, ...knobs }) {
+function knobsOf({ UV_THREADPOOL_SIZE, CORES, NEIGHBOURS, NEIGHBOUR_NICE, RECOUNTED_ROWS, AUDIT_TRAIL, ...knobs }) {
   return knobs
 }
 

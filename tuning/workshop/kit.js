@@ -13,6 +13,9 @@ const OPEN = { driver: 'paced', loop: /** @type {const} */ ('open'), connections
 /** A database 5 ms away and a statement per row: the capacity is about the same on every machine. */
 export const FAR = { INSERT_MODE: 'single', POOL_MAX: 4, DB_DELAY_MS: 5 }
 
+/** Time for which the audit trail of the last exercise holds its lock, for each row. */
+export const AUDIT_LOCK_MS = 16
+
 /** No request is refused for waiting, so that the queue can be seen. */
 export const PATIENT = {
   POOL_CONNECT_TIMEOUT_MS: 30_000,

@@ -9,23 +9,27 @@ import { EXERCISES } from './exercises/index.js'
 const ANY_MACHINE = { pinned: true, cores: 8, limits: true, vegeta: true }
 
 /** A page for the student, in markdown. @param {Exercise} exercise */
-export function exercisePage({ number, title, minutes, needs, symptoms, predict, turn, expect, discussion }) {
+export function exercisePage({ number, title, minutes, difficulty, needs, ...exercise }) {
+  const { symptoms, predict, limits, turn, expect, explain, discussion } = exercise
   const parts = [
     `# ${number}. ${title}`,
     `\`npm run workshop -- --exercise ${number}\`, about ${minutes} minutes. \`npm run docs\` writes this page from the exercise; "…" stands for a figure that you will measure.`,
+    `**Difficulty**: ${difficulty}.`,
     ...(needs ? [`**Before this**: ${needs}`] : []),
     '## Symptoms',
     ...symptoms,
-    '## Predict',
-    ...questionParts(predict),
-    'Write your guess down before you measure: ______________',
+    ...(predict
+      ? ['## Predict', ...questionParts(predict), 'Write your guess down before you measure: ______________']
+      : []),
     '## Measure, and read the evidence',
     'The program now puts load on the service and prints a table. Which figure surprised you? Which resource was saturated, and which was\nidle?',
+    ...(limits ? ['## Name the limits', ...questionParts(limits)] : []),
     '## Turn a knob',
     ...questionParts(turn),
     ...(expect ? questionParts(expect) : []),
     'Then it is measured again. The measurement decides whether the exercise is solved.',
     '## When it is solved',
+    ...(explain ? questionParts(explain) : []),
     folded('Discussion', discussion),
   ]
   return `${parts.join('\n\n')}\n`
@@ -33,8 +37,10 @@ export function exercisePage({ number, title, minutes, needs, symptoms, predict,
 
 const QUESTIONS = /** @type {const} */ ({
   predict: 'Predict',
+  limits: 'Name the limits',
   turn: 'Turn a knob',
   expect: 'Expect',
+  explain: 'Explain',
   tempting: 'Tempting, but wrong',
 })
 
@@ -54,10 +60,10 @@ export function keyPage() {
 
 /** A table for the teacher: the exercises in order, their durations and their lessons. */
 export function exercisesTable() {
-  const rows = EXERCISES.map(({ number, name, title, minutes, lesson }) => {
-    return [`[${number}. ${title}](pages/${name}.md)`, `${minutes} min`, lesson]
+  const rows = EXERCISES.map(({ number, name, title, minutes, difficulty, lesson }) => {
+    return [`[${number}. ${title}](pages/${name}.md)`, `${minutes} min`, difficulty.replace(/;.*/, ''), lesson]
   })
-  return table(['exercise', 'takes', 'lesson'], rows, { align: ['l', 'r', 'l'] })
+  return table(['exercise', 'takes', 'difficulty', 'lesson'], rows, { align: ['l', 'r', 'l', 'l'] })
 }
 
 /** @param {Question} question */

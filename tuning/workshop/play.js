@@ -51,8 +51,9 @@ function rowOf({ number, title }) {
  * @returns codes: the exit codes of both runs; transcript: their output
  */
 export function playThrough(number, { folder, env = process.env }) {
-  const { id, predict, turn, expect } = EXERCISES[number - 1]
-  const lines = [...CLUELESS, predict.wrong, ...CLUELESS, turn.wrong, ...(expect ? [EXPECTED] : []), 'quit']
+  const { id, predict, limits, turn, expect } = EXERCISES[number - 1]
+  const guesses = [predict, limits, turn].flatMap((question) => (question ? [...CLUELESS, question.wrong] : []))
+  const lines = [...guesses, ...(expect ? [EXPECTED] : []), 'quit']
   const command = [CLI, 'workshop', '--exercise', String(number), '--out', folder]
   const sessions = [command, [...command, '--solution']].map((args) => {
     return spawnSync(process.execPath, args, { env, encoding: 'utf8', input: `${lines.join('\n')}\n` })

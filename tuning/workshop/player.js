@@ -2,10 +2,11 @@ import { Results } from '../../load/run/results.js'
 import { evidenceOf } from './evidence.js'
 import { figuresOf, questionBlocks } from './exercise.js'
 import { countsFor, measure, trialsByName } from './experiment.js'
+import { clockText } from './progress.js'
 
 /**
  * @import { Desk } from './desk.js'
- * @import { Facts, Found, Measurement } from './exercise.js'
+ * @import { Asked, Facts, Found, Measurement } from './exercise.js'
  * @import { State } from './progress.js'
  */
 
@@ -23,7 +24,7 @@ export async function play(desk) {
   const { exercise, state, say, save } = desk
   for (const paragraph of exercise.symptoms) say(paragraph)
   for (const text of [remarkOf(state.facts), exercise.remark(state.facts)]) if (text) say(`Here: ${text}`)
-  if (['turn', 'again', 'done'].includes(state.stage)) say(evidenceOf(exercise, foundOf(desk)))
+  if (!['before', 'predict', 'first'].includes(state.stage)) say(evidenceOf(exercise, foundOf(desk)))
   while (state.stage !== 'done') {
     state.stage = await STAGES[state.stage](desk)
     save()
@@ -52,22 +53,26 @@ const STAGES = {
   },
 
   async predict(desk) {
-    desk.head('Predict')
+    if (desk.exercise.predict) desk.head('Predict')
     await ask('predict', desk)
     return 'first'
   },
 
   async first(desk) {
-    const measurements = desk.exercise.first(foundOf(desk))
+    const { exercise, state } = desk
+    const measurements = exercise.first(foundOf(desk))
     const { problem, found } = await measured('Evidence', measurements, 0, desk)
     if (problem !== null) throw new Stopped(problem)
+    if (exercise.clock_min) state.clock ??= { began_at: new Date().toISOString() }
     const spoiled = spoiledBy(measurements, found)
-    if (spoiled.length === measurements.length) desk.say(`Your guess is not judged: ${spoiled[0]}.`)
+    if (exercise.predict && spoiled.length === measurements.length) desk.say(`Your guess is not judged: ${spoiled[0]}.`)
     else judge('predict', found, desk)
     return 'turn'
   },
 
   async turn(desk) {
+    if (desk.exercise.limits) desk.head('Name the limits')
+    await ask('limits', desk)
     desk.head('Turn a knob')
     await ask('turn', desk)
     await ask('expect', desk)
@@ -88,7 +93,18 @@ const STAGES = {
     const outcome = exercise.outcome(found)
     state.outcomes.push(outcome)
     say(`${outcome.solved ? 'Solved' : 'Not solved'}: ${outcome.because}.`)
-    return outcome.solved ? 'done' : 'turn'
+    if (!outcome.solved) return 'turn'
+    if (state.clock) {
+      state.clock.ended_at = new Date().toISOString()
+      say(clockOf(desk))
+    }
+    return 'explain'
+  },
+
+  async explain(desk) {
+    if (desk.exercise.explain) desk.head('Explain')
+    await ask('explain', desk)
+    return 'done'
   },
 }
 
@@ -108,7 +124,13 @@ function spoiledBy(measurements, { trials }) {
   return spoiled.map(({ name }) => `"${name}" says nothing about the service: ${trials[name].outcome.because}`)
 }
 
-/** Asks until the answer is understood, and keeps it. @param {'predict' | 'turn' | 'expect'} name @param {Desk} desk */
+/** What the clock of an incident shows. @param {Desk} desk */
+function clockOf({ state, exercise }) {
+  const { began_at, ended_at } = /** @type {NonNullable<State['clock']>} */ (state.clock)
+  return clockText(began_at, ended_at, Number(exercise.clock_min), Date.now())
+}
+
+/** Asks until the answer is understood, and keeps it. @param {Asked} name @param {Desk} desk */
 async function ask(name, desk) {
   const { exercise, state, say, by } = desk
   const question = exercise[name]
@@ -117,7 +139,8 @@ async function ask(name, desk) {
   const { parse, expected } = question.kind(found.facts)
   const hints = question.hints.map((hint, i) => `Hint ${i + 1} of ${question.hints.length}: ${hint}`)
   say(questionBlocks(question, found.facts, figuresOf(exercise, found)))
-  say(`(${expected}; "hint" helps, "quit" leaves)`)
+  if (state.clock && !state.clock.ended_at) say(clockOf(desk))
+  say(`(${expected}; ${hints.length > 0 ? '"hint" helps, ' : ''}"quit" leaves)`)
   for (const asked_ms = Date.now(); ; ) {
     const said = await desk.line(question, found)
     if (said === null || /^(quit|exit|q)$/i.test(said)) {
@@ -130,7 +153,11 @@ async function ask(name, desk) {
       return
     }
     if (!/^(hint|help|\?)$/i.test(said)) say(`Expected ${expected}, got ${JSON.stringify(said)}.`)
-    else say(hints.shift() ?? 'That was the last hint. To see the solution, leave and start again with --solution.')
+    else
+      say(
+        hints.shift() ??
+          `There are no ${question.hints.length > 0 ? 'more ' : ''}hints. To see the solution, leave and start again with --solution.`,
+      )
   }
 }
 

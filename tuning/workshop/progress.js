@@ -77,16 +77,31 @@ export function forgetRun(folder, name) {
 /** The initial state of an exercise. @param {Facts} facts of the machine */
 export function newState(facts) {
   return {
-    stage: /** @type {'before' | 'predict' | 'first' | 'turn' | 'again' | 'done'} */ ('before'),
+    stage: /** @type {'before' | 'predict' | 'first' | 'turn' | 'again' | 'explain' | 'done'} */ ('before'),
     /** Number of times that a knob was turned. */
     round: 0,
     facts,
     answers:
       /** @type {{ question: string, said: string, value: any, by: 'student' | 'solution', at: string, took_ms: number }[]} */ ([]),
+    /** The clock of an incident, which runs from the first evidence to the solution. */
+    clock: /** @type {{ began_at: string, ended_at?: string } | undefined} */ (undefined),
     /** Comparisons, by question. */
     comparisons: /** @type {Record<string, Comparison>} */ ({}),
     outcomes: /** @type {ReturnType<Rules['outcome']>[]} */ ([]),
   }
+}
+
+/**
+ * What the clock of an incident shows: how long it has run, or how long the incident took. It also runs while nobody plays.
+ * @param {string} began_at ISO 8601, as ended_at @param {string | undefined} ended_at @param {number} clock_min minutes allowed @param {number} now_ms
+ */
+export function clockText(began_at, ended_at, clock_min, now_ms) {
+  const passed_s = Math.max(0, Math.round(((ended_at ? Date.parse(ended_at) : now_ms) - Date.parse(began_at)) / 1000))
+  const passed = `${Math.floor(passed_s / 60)} min ${passed_s % 60} s`
+  const isOver = passed_s > 60 * clock_min
+  if (!ended_at)
+    return `The clock: ${passed} of ${clock_min} min${isOver ? '; the time is up, but the service is still down' : ''}.`
+  return `The incident took ${passed}, ${isOver ? `which is more than the ${clock_min} min you had` : `of the ${clock_min} min you had`}.`
 }
 
 /** @param {State | undefined} state */

@@ -69,10 +69,10 @@ function refuseBoth(flags) {
 function withoutPlaying({ list, reset, exercise, out: folder }) {
   if (list) {
     const { exercises } = readProgress(folder)
-    const rows = EXERCISES.map(({ number, id, title, minutes }) => {
-      return [`${number}. ${title}`, `${minutes} min`, stateText(exercises[id])]
+    const rows = EXERCISES.map(({ number, id, title, minutes, difficulty }) => {
+      return [`${number}. ${title}`, `${minutes} min`, difficulty.replace(/;.*/, ''), stateText(exercises[id])]
     })
-    return { said: table(['exercise', 'takes', 'you'], rows) }
+    return { said: table(['exercise', 'takes', 'difficulty', 'you'], rows) }
   }
   if (!reset) return null
   const begun = forget(folder, exercise === undefined ? EXERCISES : [EXERCISES[exercise - 1]])
@@ -86,9 +86,10 @@ async function playOne(flags, io) {
   const unsolved = EXERCISES.find(({ id }) => progress.exercises[id]?.stage !== 'done')
   const exercise = wanted === undefined ? unsolved : EXERCISES[wanted - 1]
   if (!exercise) return { said: 'All exercises are solved. --exercise N shows one again, --reset forgets them.' }
-  const { number, title, needs } = exercise
+  const { number, title, difficulty, needs } = exercise
   const desk = openDesk(exercise, progress, flags, io)
   desk.head(`Exercise ${number} of ${EXERCISES.length}: ${title}`)
+  desk.say(`Difficulty: ${difficulty}.`)
   if (needs) desk.say(`Needs: ${needs}`)
   desk.save()
   try {

@@ -2,6 +2,8 @@ import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import path from 'node:path'
 import t from 'tap'
+import { terminalOf } from '../../../load/report/terminal.js'
+import { classBlocks, readClass } from '../../../tuning/workshop/class.js'
 import { playThrough } from '../../../tuning/workshop/play.js'
 import { readProgress } from '../../../tuning/workshop/progress.js'
 import { processesOf, temporaryFolder } from '../../support/lab.js'
@@ -67,3 +69,20 @@ t.test('an exercise from end to end: cut off, left, resumed, answered wrongly, s
   t.match(page, { status: 0, stdout: /What was measured for the exercise "Files and sockets"\./ })
   t.strictSame(processesOf(folder), [])
 })
+
+t.test(
+  'an incident: no hints, a clock, two changes that are also measured alone, and a text for the class',
+  async (t) => {
+    const { url } = await newDatabase(t)
+    const folder = path.join(temporaryFolder(t), 'class')
+    const env = { ...process.env, DATABASE_URL: url }
+    const { codes, transcript, state } = playThrough(12, { folder, env })
+    t.strictSame(codes, [0, 0])
+    t.match(transcript, /There are no hints\..*The clock: 0 min \d+ s of 15 min\./s)
+    t.match(transcript, /Not solved: with both changes, .*Solved: .*broken with either one alone.*The incident took/s)
+    t.match(state, { stage: 'done', clock: { began_at: /Z$/, ended_at: /Z$/ } })
+    t.equal(state.answers.at(-1)?.question, 'explain')
+    t.match(terminalOf(classBlocks(readClass(path.dirname(folder)))), /Students: 1\./)
+    t.strictSame(processesOf(folder), [])
+  },
+)

@@ -9,14 +9,14 @@ import { EXERCISES } from '../../../../tuning/workshop/exercises/index.js'
 import { LINUX, MADE, ONE_CORE } from './made.js'
 
 for (const exercise of EXERCISES) {
-  const { id, before, predict, first, turn, expect } = exercise
+  const { id, before, predict, limits, first, turn, expect, explain } = exercise
   const made = MADE[id]
 
   for (const [machine, facts] of Object.entries({ LINUX, ONE_CORE })) {
     t.test(`${id}, ${machine}: a right guess, what solves it and what does not`, async (t) => {
       const found = { facts, trials: { ...made.before }, answers: /** @type {any} */ ({}) }
       const answer = (/** @type {string} */ name, /** @type {string} */ said) => {
-        const question = exercise[/** @type {'predict'} */ (name)]
+        const question = exercise[/** @type {'turn'} */ (name)]
         t.notMatch(
           markdownOf(questionBlocks(question, facts, figuresOf(exercise, found)).slice(0, 1)),
           /…|NaN|undefined/,
@@ -27,16 +27,16 @@ for (const exercise of EXERCISES) {
       }
       t.strictSame([before(facts).name], Object.keys(made.before))
       t.notMatch(exercise.remark(facts) ?? '', /[{}]/, 'nor in what is different here')
-      answer('predict', predict.solution(found))
+      if (predict) answer('predict', predict.solution(found))
       refusesNothing(t, facts, [before(facts), ...first(found)])
       t.strictSame(
         first(found).map(({ name }) => name),
         Object.keys(made.first),
       )
       Object.assign(found.trials, made.first)
-      const guess = predict.compare(found)
-      if (facts.pinned) t.ok(guess?.right, `the guess: ${guess?.text}`)
-      if (predict.wrong) {
+      const guess = predict?.compare(found)
+      if (predict && facts.pinned) t.ok(guess?.right, `the guess: ${guess?.text}`)
+      if (predict?.wrong) {
         const wrong = { ...found, answers: { predict: predict.kind(facts).parse(predict.wrong) } }
         t.equal(predict.compare(wrong)?.right, false, 'the wrong guess is wrong')
       }
@@ -44,6 +44,7 @@ for (const exercise of EXERCISES) {
         [turn.wrong, made.fails, false],
         [turn.solution(found), made.solves, true],
       ])) {
+        if (limits) answer('limits', solved ? limits.solution(found) : String(limits.wrong))
         answer('turn', String(said))
         if (expect) answer('expect', expect.solution(found))
         const asked = exercise.again(found)
@@ -62,12 +63,15 @@ for (const exercise of EXERCISES) {
           'fits a terminal',
         )
       }
+      if (explain) answer('explain', explain.solution(found))
     })
   }
 
-  t.test(`${id}: hints in steps`, async (t) => {
-    for (const question of [predict, turn]) t.ok(question.hints.length >= 2)
-    for (const question of expect ? [expect] : []) t.ok(question.hints.length >= 1)
+  t.test(`${id}: hints in steps, but none in an incident`, async (t) => {
+    const isIncident = exercise.clock_min !== undefined
+    const asked = [predict, limits, turn, expect, explain].flatMap((question) => question ?? [])
+    for (const { hints } of asked) t.equal(hints.length > 0, !isIncident)
+    if (!isIncident) for (const question of [predict, turn]) t.ok(Number(question?.hints.length) >= 2)
   })
 }
 
@@ -125,15 +129,39 @@ t.test('where a process has no limit of files, the answer is that of connections
 })
 
 t.test('the answer key has an answer to each question, and it is the solution that is played', async (t) => {
-  for (const { id, key, predict, turn, expect } of EXERCISES) {
-    const asked = ['predict', 'turn', ...(expect ? ['expect'] : []), 'tempting']
+  for (const { id, key, predict, limits, turn, expect, explain } of EXERCISES) {
+    const questions = Object.entries({ predict, limits, turn, expect, explain })
+    const asked = [...questions.flatMap(([name, question]) => (question ? [name] : [])), 'tempting']
     t.strictSame(Object.keys(key), asked, id)
-    for (const [name, { kind, solution, wrong }] of /** @type {[keyof typeof key, any][]} */ (
-      Object.entries({ predict, turn })
-    )) {
-      if (!kind(LINUX).choices) continue
-      t.match(key[name], `\`${solution({ facts: LINUX, trials: {}, answers: {} })}\``, `${id}, ${name}`)
-      if (!wrong.includes('=')) t.match(key.tempting, `\`${wrong}\``, `${id}, ${name}`)
-    }
+    const missing = [predict, limits, turn].flatMap((question, i) => {
+      if (!question?.kind(LINUX).choices) return []
+      const answer = key[/** @type {const} */ (['predict', 'limits', 'turn'])[i]]
+      const found = /** @type {any} */ ({ facts: LINUX, trials: {}, answers: {} })
+      const right = question.solution(found).split(' ')
+      const tempting = String(question.wrong).split(' ')
+      return [
+        ...right.filter((word) => !answer.includes(`\`${word}\``)),
+        ...tempting.filter((word) => !/=/.test(word) && !right.includes(word) && !key.tempting.includes(`\`${word}\``)),
+      ]
+    })
+    t.strictSame(missing, [], `${id}: each is in the key`)
   }
 })
+
+t.test(
+  'an incident is solved by two needed changes and the two limits that they lift, and by nothing less',
+  async (t) => {
+    const incident = EXERCISES.find(({ id }) => id === 'incident')
+    const { before, first, solves } = MADE.incident
+    const judge = (/** @type {any} */ trials, /** @type {string[]} */ limits) => {
+      const found = /** @type {any} */ ({ facts: LINUX, answers: { limits, turn: ['pool', 'audit'] } })
+      return incident?.outcome({ ...found, trials: { ...before, ...first, ...trials } })
+    }
+    const right = ['pool-size', 'postgres-lock']
+    const { both: passing, 'only pool': failing } = solves
+    t.match(judge(solves, right), { solved: true })
+    t.match(judge(solves, ['api-cpu', 'pool-size']), { solved: false, because: /you named api-cpu/ })
+    t.match(judge({ ...solves, both: failing }, right), { solved: false, because: /^with both changes, p99/ })
+    t.match(judge({ ...solves, 'only audit': passing }, right), { solved: false, because: /"audit" alone keeps/ })
+  },
+)

@@ -7,18 +7,27 @@ import { terminalOf } from '../../../../load/report/terminal.js'
 import { main } from '../../../../load/run/shell.js'
 import { reportOn } from '../../../../tuning/pages/report/report.js'
 import { VERBS } from '../../../../tuning/verbs.js'
-import { choice, number, setting } from '../../../../tuning/workshop/answers.js'
+import { choice, choices, number, prose, setting } from '../../../../tuning/workshop/answers.js'
 import { classBlocks, readClass } from '../../../../tuning/workshop/class.js'
 import { createKeyboard } from '../../../../tuning/workshop/desk.js'
 import { EXERCISES } from '../../../../tuning/workshop/exercises/index.js'
 import { exerciseExperiment, trialsByName } from '../../../../tuning/workshop/experiment.js'
-import { forget, keepState, newState, readProgress, writeProgress } from '../../../../tuning/workshop/progress.js'
+import {
+  clockText,
+  forget,
+  keepState,
+  newState,
+  readProgress,
+  writeProgress,
+} from '../../../../tuning/workshop/progress.js'
 import { temporaryFolder } from '../../../support/lab.js'
 import { createShell } from '../../../support/shell.js'
 import { LINUX, MADE, ONE_CORE } from './made.js'
 
 t.test('answers as people type them', async (t) => {
   const letters = choice({ one: '1', two: '2' })
+  const pair = choices(2)({ one: '1', two: '2', three: '3' }, LINUX)
+  const free = prose(10, 20)()
   const rate = number('requests/s', 1, 5000)()
   const [wait, share] = [number('ms', 1, 600_000)(), number('% of the peak', 0, 200)()]
   const factor = number('times', 0.1, 100, { whole: false })()
@@ -30,6 +39,18 @@ t.test('answers as people type them', async (t) => {
     [letters, 'two', 'two'],
     [letters, 'c', undefined],
     [letters, '', undefined],
+    [pair, 'c a', ['one', 'three']],
+    [pair, 'AC', ['one', 'three']],
+    [pair, 'three, one', ['one', 'three']],
+    [pair, 'a and b', ['one', 'two']],
+    [pair, 'a', undefined],
+    [pair, 'a a', undefined],
+    [pair, 'abc', undefined],
+    [pair, 'a d', undefined],
+    [pair, '', undefined],
+    [free, 'too short', undefined],
+    [free, 'long enough', 'long enough'],
+    [free, 'x'.repeat(21), undefined],
     [hash?.turn.kind(LINUX), 'c', 'cores'],
     [hash?.turn.kind(ONE_CORE), 'c', 'none'],
     [hash?.turn.kind(ONE_CORE), 'cores', undefined],
@@ -121,6 +142,16 @@ t.test("an exercise's folder is shown as its terminal was, however far it got", 
   t.match(shown(recordsOf({ ...before, ...first })), /\| as it is .*At its limit: pool-size: some evidence\.$/s)
 })
 
+t.test('the clock of an incident: running, stopped, over', async (t) => {
+  const [began, ended] = ['2026-11-21T08:00:00.000Z', '2026-11-21T08:15:01.000Z']
+  const now_ms = Date.parse(began) + 65_000
+  t.equal(clockText(began, undefined, 15, now_ms), 'The clock: 1 min 5 s of 15 min.')
+  t.match(clockText(began, undefined, 1, now_ms), /of 1 min; the time is up/)
+  t.match(clockText(began, ended, 16, now_ms), /^The incident took 15 min 1 s, of the 16 min/)
+  t.match(clockText(began, ended, 15, now_ms), /^The incident took 15 min 1 s, which is more than/)
+  t.match(clockText(ended, undefined, 15, now_ms), /: 0 min 0 s of/, 'a clock that was set back')
+})
+
 t.test('what is forgotten is ours alone, and no other folder is taken', async (t) => {
   const folder = temporaryFolder(t)
   const state = newState(LINUX)
@@ -163,7 +194,7 @@ t.test('--list, --reset, and flags that are wrong', async (t) => {
   t.match(await run('--list'), { stdout: /Files and sockets .* begun \|/ })
   t.match(await run('--reset', '--exercise', '6'), { status: 0, stdout: /Forgotten: files/ })
   for (const [args, message] of /** @type {[string[], RegExp][]} */ ([
-    [['--exercise', '12'], /--exercise: expected a whole number from 1 to 11, got "12"/],
+    [['--exercise', '13'], /--exercise: expected a whole number from 1 to 12, got "13"/],
     [['--list', '--reset'], /--reset: cannot be combined with --list/],
     [['--list', '--exercise', '2'], /--exercise: cannot be combined with --list/],
     [['--hint'], /expected a flag of this verb, got --hint/],
@@ -208,21 +239,37 @@ t.test('a class in one table: capacities, guesses, tries; names from outside ope
   fs.writeFileSync(path.join(folder, 'cut', 'workshop', 'progress.json'), '{"format":"redl')
   fs.mkdirSync(path.join(folder, 'nothing'))
   fs.cpSync(path.join(folder, 'bea'), path.join(folder, 'ned', 'results'), { recursive: true })
+  const clock = { began_at: '2026-11-21T08:00:00.000Z', ended_at: '2026-11-21T08:06:10.000Z' }
+  const explained = [
+    { ...answers[0], question: 'limits', said: 'd e', value: ['pool-size', 'postgres-cpu'] },
+    { ...answers[0], question: 'explain', said: 'a lock | behind the pool', value: 'a lock | behind the pool' },
+  ]
+  const outcomes = [
+    { solved: false, because: '' },
+    { solved: true, because: '' },
+  ]
+  writeProgress(path.join(folder, 'ivy'), {
+    format: 'redline-workshop-1',
+    exercises: { incident: { ...state, answers: explained, clock, outcomes } },
+  })
   const text = terminalOf(classBlocks(readClass(folder)), 200)
-  t.match(text, /^Students: 6\./m)
+  t.match(text, /\| ivy +\| +– \| +– \| +– \| 2 \(7 min\) \|/, 'an incident has no prediction, but a clock')
+  t.match(text, /\| The incident +\| +0 of 1 \| pool-size 1x, postgres-cpu 1x \|/, 'its first try counts')
+  t.match(text, /\| ivy +\| The incident \| a lock {3}behind the pool \|/)
+  t.match(text, /^Students: 7\./m)
   t.match(text, /\| ned +\| +– \| +– \| +\? \+ 2 \|/, 'whose folder was copied as a whole')
   t.match(text, /\| nothing \(nothing was found\) +\| +– \| +– \| +– \|/)
   t.match(text, /\| bea +\| +– \| +– \| +\? \+ 2 \|/, 'a prediction that was not judged')
   t.match(text, /\| cut \(progress\.json cannot be read\) +\| +– \| +– \| +– \|/)
   t.match(text, /\| ada +\| +Some CPU, 2 cores \| 5,000 to 5,500\/s \| \+ - 2 \|/)
   t.match(text, /\| eve {3}x +\| +– \| +– \| +open \|/)
-  t.match(text, /\| Where does it bend\? \| +1 of 1 \| 4,000 to 4,000, median 4,000 \|/)
+  t.match(text, /\| Where does it bend\? \| +1 of 1 \| +4,000 to 4,000, median 4,000 \|/)
   t.throws(() => readClass(path.join(folder, 'nothing')), /--class: expected a results folder for each student/)
 
   const report = (/** @type {string[]} */ ...args) => {
     return said({ report: reportOn({}) }, ['report', '--class', folder, ...args])
   }
-  t.match(await report(), { status: 0, stdout: /Students: 6.*ada.*eve/s })
+  t.match(await report(), { status: 0, stdout: /Students: 7.*ada.*eve/s })
   t.match(await report('results'), { status: 2, stderr: /--class: cannot be combined with a folder, got results/ })
   const out = path.join(temporaryFolder(t), 'class')
   t.match(await report('--out', out), { status: 0 })
