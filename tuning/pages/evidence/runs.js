@@ -25,7 +25,7 @@ export const RUNS = Object.freeze(
     { name: 'playbook', minutes: 90, argv: ['playbook'], needsVegeta: true },
     { name: 'balance', minutes: 17, argv: ['balance'] },
     { name: 'soak', minutes: 31, argv: ['soak'] },
-    { name: 'faults', minutes: 28, argv: ['faults', '--proof'] },
+    { name: 'faults', minutes: 85, argv: ['faults', '--proof', '--blocks', '3'] },
   ]),
 )
 
