@@ -11,6 +11,9 @@ const URL_PARAMETERS = ['sslmode', 'sslrootcert', 'sslcert', 'sslkey', 'host', '
 /** Environment variables that pg itself reads, and that `.env` may therefore contain. */
 const PG_VARIABLES = ['PGHOST', 'PGPORT', 'PGUSER', 'PGPASSWORD', 'PGDATABASE', 'PGSSLMODE', 'PGOPTIONS', 'PGAPPNAME']
 
+/** Number of threads that hash passwords, which libuv reads from the environment of the process. */
+export const HASHING_THREADS = threadsOf(process.env.UV_THREADPOOL_SIZE)
+
 /** An invalid setting. The message is one line: what was expected and what was received. */
 export class ConfigError extends Error {}
 
@@ -41,6 +44,14 @@ export function warningsOf({ passwordStorage, databaseUrl }, env = process.env) 
     warnings.push('the way to the database is not encrypted: set sslmode=verify-full and sslrootcert in DATABASE_URL')
   }
   return warnings
+}
+
+/** Size of libuv's thread pool, by its own rules: 4 by default, at least 1, at most 1,024. @param {string | undefined} size UV_THREADPOOL_SIZE */
+export function threadsOf(size) {
+  if (size === undefined) return 4
+  const asked = Number.parseInt(size, 10) || 1
+  // libuv reads the number as unsigned, so a negative one is a very large one.
+  return asked < 0 ? 1024 : Math.min(1024, asked)
 }
 
 /**

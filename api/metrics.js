@@ -2,6 +2,7 @@ import { createServer } from 'node:http'
 import { monitorEventLoopDelay, PerformanceObserver, performance } from 'node:perf_hooks'
 import { promisify } from 'node:util'
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { HASHING_THREADS } from './config.js'
 import { send } from './http.js'
 
 /**
@@ -47,6 +48,7 @@ export function createMetrics(config) {
         ['redline_pool_idle', 'Database connections without a statement', () => pool.stats().idle],
         ['redline_pool_waiting', 'Requests that wait for a database connection', () => pool.waiting()],
         ['redline_hashing_passwords', "Passwords with libuv's threads, or waiting for one", () => users.hashing()],
+        ['redline_hashing_threads', "libuv's threads, which hash passwords", () => HASHING_THREADS],
         [
           'redline_event_loop_utilization_ratio',
           'Busy share of the event loop, last second',

@@ -1,3 +1,4 @@
+import { HASHING_THREADS } from './config.js'
 import { ApiError } from './errors.js'
 import { isStoredAs } from './passwords.js'
 
@@ -19,9 +20,6 @@ const EMAIL = new RegExp(EMAIL_PATTERN, 'u')
 /** Largest bigint. Ids are text, since JavaScript numbers are exact only up to 2^53. */
 const MAX_ID = '9223372036854775807'
 const ID = /^[1-9]\d{0,18}$/
-
-/** Default size of libuv's thread pool. */
-const HASHING_THREADS = 4
 
 /** The cast lets any valid id be looked up in a table whose ids are still integers. */
 const FIND = 'SELECT id::text FROM users WHERE id = $1::bigint'

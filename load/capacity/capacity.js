@@ -44,6 +44,8 @@ const MAX_OVERLOADS = 3
 /** Multiple of the rate that failed; the margin distinguishes a real shift in capacity from drift. */
 const EDGE_SHARE = 1.1
 const RELAXED_TRIALS = 2
+/** A service that has become faster since the search meets the SLO at that rate. Relaxing a limit then shows nothing, so a higher rate is tried. */
+const MOST_RAISES = 2
 const POOL = 'pool-size'
 /** Phases that test at most two limits, one after the other. */
 const ACCUSATIONS = ['relax', 'relax-runner-up']
@@ -158,7 +160,10 @@ function relaxStep(plan, records, notApplied) {
   if (!plan.confirms || edge_rps === null) return null
   for (const { phase, cell } of accusations(plan, records)) {
     if (notApplied.some((one) => isSameCell(one.cell, cell))) continue
-    const own = of(records, phase)
+    const raises = of(records, phase).filter(({ cell, outcome }) => cell === null && outcome.verdict === 'pass').length
+    if (raises > MOST_RAISES) continue
+    const rate_rps = Math.round(edge_rps * EDGE_SHARE ** raises)
+    const own = of(records, phase).filter(({ load }) => load.rate_rps === rate_rps)
     for (const [place, wanted] of /** @type {[Cell | null, number][]} */ ([
       [null, 1],
       [cell, RELAXED_TRIALS],
@@ -167,7 +172,7 @@ function relaxStep(plan, records, notApplied) {
       const valid = trials.filter(isValid)
       if (valid.length >= wanted || trials.length - valid.length >= MAX_INVALID) continue
       const about = `does the capacity move with ${cellName(cell)}? ${place ? 'With it' : 'First without'}, at the rate that failed`
-      return openStep(plan, records, { phase }, place, about, { rate_rps: edge_rps, duration_s: plan.duration_s })
+      return openStep(plan, records, { phase }, place, about, { rate_rps, duration_s: plan.duration_s })
     }
     if (moved(own)) return null
   }
@@ -210,23 +215,30 @@ function limitOf(plan, records) {
   const limit = searchedLimit(plan, records)
   if (!limit) return null
   const tried = accusations(plan, records).flatMap(({ resource, phase, cell }) => {
-    const did = moved(of(records, phase))
-    return did === null ? [] : [{ resource, cell, did }]
+    const own = relaxing(records, phase)
+    const did = moved(own)
+    return did === null ? [] : [{ resource, cell, did, edge: `at ${count(Number(own[0].load.rate_rps))}/s` }]
   })
   const acquitted = tried.filter(({ did }) => !did)
   const guilty = tried.find(({ did }) => did)
-  const edge = `at ${count(Number(edgeOf(plan, records)))}/s`
   const isAcquitted = acquitted.some(({ resource }) => resource === limit.resource)
   const accused = (guilty ? guilty.resource !== limit.resource : isAcquitted && limit.runner_up) ? other(limit) : limit
   const found = [
-    ...acquitted.map(({ resource, cell }) => `relaxing ${resource} (${cellName(cell)}) did not help ${edge}`),
-    ...(guilty ? [`with ${cellName(guilty.cell)} the SLO was met, or clearly more got through, ${edge}`] : []),
+    ...acquitted.map(({ resource, cell, edge }) => `relaxing ${resource} (${cellName(cell)}) did not help ${edge}`),
+    ...(guilty ? [`with ${cellName(guilty.cell)} the SLO was met, or clearly more got through, ${guilty.edge}`] : []),
   ]
   const wasTried = tried.some(({ resource }) => resource === accused.resource)
   const evidence = [...accused.evidence, ...found]
   // Relaxing broke the tie between two limits that the trials named equally often.
   const decided = guilty && accused.kind === 'tie' && { kind: /** @type {const} */ ('full') }
   return { ...accused, ...decided, evidence, confirmed: wasTried ? guilty !== undefined : null }
+}
+
+/** The trials with and without a relaxed limit that belong together: those at the highest rate. @param {TrialRecord[]} records @param {string} phase */
+function relaxing(records, phase) {
+  const own = of(records, phase)
+  const rate_rps = Math.max(...own.map(({ load }) => Number(load.rate_rps)))
+  return own.filter(({ load }) => load.rate_rps === rate_rps)
 }
 
 /** The limit that the search hit above the capacity. @param {Plan} plan @param {TrialRecord[]} records */
@@ -246,7 +258,7 @@ function other({ resource, evidence, runner_up, runner_up_evidence, confirmed })
   return { ...accused, runner_up: resource, runner_up_evidence: evidence, confirmed }
 }
 
-/** Rate (requests/s) of the trials that test a relaxed limit. @param {Plan} plan @param {TrialRecord[]} records */
+/** Rate (requests/s) from which a relaxed limit is tested. @param {Plan} plan @param {TrialRecord[]} records */
 function edgeOf(plan, records) {
   const found = foundSoFar(plan, records)
   return found?.high_rps ? Math.round(found.high_rps * EDGE_SHARE) : null

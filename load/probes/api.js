@@ -16,7 +16,7 @@ const NAMES = [
   ...['process_cpu_seconds_total', 'process_resident_memory_bytes', 'process_open_fds', 'process_max_fds'],
   ...['redline_statement_seconds_count', 'redline_statement_seconds_sum', 'redline_gc_seconds_total'],
   ...['nodejs_gc_duration_seconds_sum', 'redline_connections_max', 'redline_dropped_connections_total'],
-  ...['redline_problems_total', 'redline_shed_total'],
+  ...['redline_problems_total', 'redline_shed_total', 'redline_hashing_threads'],
   // Micrometer, and the Java client of Prometheus.
   ...['process_files_open_files', 'process_files_max_files', 'jvm_gc_pause_seconds_sum'],
   ...['jvm_gc_collection_seconds_sum', 'hikaricp_connections_max'],
@@ -122,6 +122,7 @@ function tell(first, gauges, last, wall_s) {
     pool_waiting_mean: mean('redline_pool_waiting') ?? mean('hikaricp_connections_pending'),
     pool_max: last.sum('hikaricp_connections_max'),
     hashing_mean: mean('redline_hashing_passwords'),
+    hashing_threads: last.sum('redline_hashing_threads'),
     statements,
     statement_mean_ms: statements && statement_s !== null ? (statement_s / statements) * 1000 : null,
     connections_max: last.sum('redline_connections_max'),

@@ -21,7 +21,7 @@
  * @typedef {Figures<'cpu_s' | 'cpu_core_ratio' | 'main_core_ratio' | 'run_delay_ratio' | 'cpu_us_per_request' | 'rss_bytes' | 'open_files' |
  *   'quota_cores' | 'throttled_ratio' | 'context_switches'>} ProcessProbe context_switches: times that the main thread got a core
  * @typedef {ProcessProbe & Figures<'open_files_max' | 'gc_ratio' | 'elu_ratio' | 'loop_delay_p99_ms' | 'loop_delay_max_ms' | 'in_flight_mean' |
- *   'waiting_mean' | 'pool_used_mean' | 'pool_waiting_mean' | 'hashing_mean' | 'statements' | 'statement_mean_ms' | 'connections_max' |
+ *   'waiting_mean' | 'pool_used_mean' | 'pool_waiting_mean' | 'hashing_mean' | 'hashing_threads' | 'statements' | 'statement_mean_ms' | 'connections_max' |
  *   'dropped_connections' | 'usable_cores' | 'pool_max'> & { name?: string, problems?: Record<string, number>, shed?: Record<string, number>, metrics_problem?: string }} ApiProbe name: of the
  *   observed process and its descendants, if the service is not ours: the busiest process that we know; main_core_ratio is then
  *   that of its busiest thread; usable_cores: number of cores on which it may run

@@ -5,8 +5,8 @@ import { KNOBS } from '../knobs/knobs.js'
  * @import { Facts } from './exercise.js'
  * @typedef {(options: Record<string, string>, facts: Facts) => Kind} KindOf options: the question's list in the prose, with
  *   the meaning of each value
- * @typedef {{ parse: (text: string) => any, expected: string, choices?: string[] }} Kind parse returns undefined for unexpected
- *   text; expected completes "expected …"; choices: lines to choose from
+ * @typedef {{ parse: (text: string) => any, expected: string, choices?: string[], letters?: Record<string, string> }} Kind parse returns undefined for unexpected
+ *   text; expected completes "expected …"; choices: lines to choose from; letters: that of each option, by name
  */
 
 const LETTERS = 'abcdefgh'
@@ -24,6 +24,7 @@ export function choice(options) {
     },
     expected: `a letter from a to ${LETTERS[values.length - 1]}`,
     choices: values.map((value, i) => `${LETTERS[i]}) ${options[value]}`),
+    letters: Object.fromEntries(values.map((value, i) => [value, LETTERS[i]])),
   }
 }
 
@@ -45,6 +46,7 @@ export function choices(many) {
       },
       expected: `${many} different letters from a to ${LETTERS[values.length - 1]}, such as "a b"`,
       choices: one.choices,
+      letters: one.letters,
     }
   }
 }

@@ -6,7 +6,7 @@ import { count, NONE, ratesText } from '../../load/report/format.js'
 import { Results } from '../../load/run/results.js'
 import { median } from '../../load/verdict/ranks.js'
 import { EXERCISES } from './exercises/index.js'
-import { isShown, readProgress } from './progress.js'
+import { isShown, isSolved, readProgress } from './progress.js'
 
 /** @import { State } from './progress.js' */
 
@@ -31,7 +31,11 @@ function readStudent(place) {
   // Names of runs begin with their time.
   const names = fs.readdirSync(folder).sort()
   const runs = names.flatMap((name) => readRun(path.join(folder, name)) ?? [])
-  const machine = runs[0]?.machine
+  const played = own && own !== folder ? fs.readdirSync(own).sort() : []
+  const [{ machine } = { machine: null }] = [
+    ...runs,
+    ...played.flatMap((name) => readRun(path.join(String(own), name)) ?? []),
+  ]
   return {
     name: path.basename(place),
     isEmpty: !own && runs.length === 0,
@@ -103,11 +107,12 @@ export function classBlocks(students) {
 /** "+ - 2": the first guess was right, the second was not, solved in two tries; "?": the first was not judged. @param {State | undefined} state */
 function markOf(state) {
   if (!state) return NONE
-  const { predict, expect } = state.comparisons
-  const marks = [predict, expect].map((guess) => (guess ? (guess.right ? '+' : '-') : '?'))
-  const guesses = expect ? marks : predict ? marks.slice(0, 1) : []
-  const isSolved = state.stage === 'done' || state.stage === 'explain'
-  const end = isSolved ? `${state.round}${minutesText(state)}` : 'open'
+  const asked = ['predict', 'expect'].filter((name) => state.answers.some(({ question }) => question === name))
+  const guesses = asked.map((name) => {
+    const guess = state.comparisons[name]
+    return guess ? (guess.right ? '+' : '-') : '?'
+  })
+  const end = isSolved(state) ? `${state.outcomes.length}${minutesText(state)}` : 'open'
   return [...guesses, isShown(state) ? 'shown' : end].join(' ')
 }
 
@@ -119,7 +124,7 @@ function firstOf({ outcomes: [first] }) {
 /** @param {State} state */
 function minutesText({ clock }) {
   if (!clock?.ended_at) return ''
-  return ` (${Math.ceil((Date.parse(clock.ended_at) - Date.parse(clock.began_at)) / 60_000)} min)`
+  return ` (${Math.max(0, Math.ceil((Date.parse(clock.ended_at) - Date.parse(clock.began_at)) / 60_000))} min)`
 }
 
 /** Summarizes numbers by their range, and choices by their counts. @param {State[]} states */
@@ -135,7 +140,7 @@ function guessesText(states) {
   return words.map((word) => `${plain(word)} ${values.filter((value) => value === word).length}x`).join(', ')
 }
 
-/** Removes markup: names of folders and answers come from outside. @param {unknown} text */
+/** Removes markup and control characters: names of folders and answers come from outside. @param {unknown} text */
 function plain(text) {
-  return String(text).replace(/[|\r\n<>`]/g, ' ')
+  return String(text).replace(/[|<>`]|\p{Cc}/gu, ' ')
 }

@@ -8,6 +8,9 @@ import { EXERCISES } from './exercises/index.js'
 /** A page lists every choice, including those that some machines lack. */
 const ANY_MACHINE = { pinned: true, cores: 8, limits: true, vegeta: true }
 
+/** Where an option is missing, those behind it have other letters. */
+const BARE_MACHINE = { pinned: false, cores: 1, limits: false, vegeta: false }
+
 /** A page for the student, in markdown. @param {Exercise} exercise */
 export function exercisePage({ number, title, minutes, difficulty, needs, ...exercise }) {
   const { symptoms, predict, limits, turn, expect, explain, discussion } = exercise
@@ -27,7 +30,9 @@ export function exercisePage({ number, title, minutes, difficulty, needs, ...exe
     '## Turn a knob',
     ...questionParts(turn),
     ...(expect ? questionParts(expect) : []),
-    'Then it is measured again. The measurement decides whether the exercise is solved.',
+    limits
+      ? 'Then it is measured again. The exercise is solved if the changes keep the promise, both are needed, and they lift the limits that\nyou named.'
+      : 'Then it is measured again. The measurement decides whether the exercise is solved.',
     '## When it is solved',
     ...(explain ? questionParts(explain) : []),
     folded('Discussion', discussion),
@@ -46,16 +51,29 @@ const QUESTIONS = /** @type {const} */ ({
 
 /** The answers, to print for the teacher. */
 export function keyPage() {
-  const answers = EXERCISES.flatMap(({ number, title, lesson, key }) => {
+  const answers = EXERCISES.flatMap((exercise) => {
+    const { number, title, lesson, key } = exercise
     const given = Object.entries(QUESTIONS).filter(([name]) => name in key)
     const items = given.map(
-      ([name, heading]) => `- **${heading}**: ${key[/** @type {keyof typeof QUESTIONS} */ (name)]}`,
+      ([name, heading]) => `- **${heading}**: ${lettered(key[/** @type {keyof typeof QUESTIONS} */ (name)], exercise)}`,
     )
     return [`## ${number}. ${title}`, [...items, `- **Lesson**: ${lesson}`].join('\n')]
   })
   const about =
     "For the teacher, to print. `npm run docs` writes this page from the exercises. Where an answer depends on the machine, the\nprogram judges it by what that machine measured; a student's number may differ from a neighbour's, and both may be right."
   return `${['# Answer key', about, ...answers].join('\n\n')}\n`
+}
+
+/** Adds the letters under which the student's page lists options. @param {string} text @param {Exercise} exercise */
+function lettered(text, { predict, limits, turn }) {
+  const letters = [predict, limits, turn].flatMap((question) => {
+    const [any, fewest] = [ANY_MACHINE, BARE_MACHINE].map((facts) => question?.kind(facts).letters ?? {})
+    return Object.entries(any).filter(([name, letter]) => fewest[name] === letter)
+  })
+  return text.replace(/`([\w-]+)`/g, (whole, option) => {
+    const own = letters.filter(([name]) => name === option)
+    return own.length === 1 ? `${own[0][1]}) ${whole}` : whole
+  })
 }
 
 /** A table for the teacher: the exercises in order, their durations and their lessons. */

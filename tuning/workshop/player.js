@@ -65,14 +65,19 @@ const STAGES = {
     if (problem !== null) throw new Stopped(problem)
     if (exercise.clock_min) state.clock ??= { began_at: new Date().toISOString() }
     const spoiled = spoiledBy(measurements, found)
-    if (exercise.predict && spoiled.length === measurements.length) desk.say(`Your guess is not judged: ${spoiled[0]}.`)
+    if (spoiled.length === measurements.length)
+      desk.say(`${exercise.predict ? 'Your guess is not judged' : 'This evidence may mislead'}: ${spoiled[0]}.`)
     else judge('predict', found, desk)
+    return 'limits'
+  },
+
+  async limits(desk) {
+    if (desk.exercise.limits) desk.head('Name the limits')
+    await ask('limits', desk)
     return 'turn'
   },
 
   async turn(desk) {
-    if (desk.exercise.limits) desk.head('Name the limits')
-    await ask('limits', desk)
     desk.head('Turn a knob')
     await ask('turn', desk)
     await ask('expect', desk)
@@ -93,7 +98,7 @@ const STAGES = {
     const outcome = exercise.outcome(found)
     state.outcomes.push(outcome)
     say(`${outcome.solved ? 'Solved' : 'Not solved'}: ${outcome.because}.`)
-    if (!outcome.solved) return 'turn'
+    if (!outcome.solved) return 'limits'
     if (state.clock) {
       state.clock.ended_at = new Date().toISOString()
       say(clockOf(desk))

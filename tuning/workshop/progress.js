@@ -77,7 +77,7 @@ export function forgetRun(folder, name) {
 /** The initial state of an exercise. @param {Facts} facts of the machine */
 export function newState(facts) {
   return {
-    stage: /** @type {'before' | 'predict' | 'first' | 'turn' | 'again' | 'explain' | 'done'} */ ('before'),
+    stage: /** @type {'before' | 'predict' | 'first' | 'limits' | 'turn' | 'again' | 'explain' | 'done'} */ ('before'),
     /** Number of times that a knob was turned. */
     round: 0,
     facts,
@@ -99,16 +99,20 @@ export function clockText(began_at, ended_at, clock_min, now_ms) {
   const passed_s = Math.max(0, Math.round(((ended_at ? Date.parse(ended_at) : now_ms) - Date.parse(began_at)) / 1000))
   const passed = `${Math.floor(passed_s / 60)} min ${passed_s % 60} s`
   const isOver = passed_s > 60 * clock_min
-  if (!ended_at)
-    return `The clock: ${passed} of ${clock_min} min${isOver ? '; the time is up, but the service is still down' : ''}.`
+  if (!ended_at) return `The clock: ${passed} of ${clock_min} min${isOver ? '; the time is up' : ''}.`
   return `The incident took ${passed}, ${isOver ? `which is more than the ${clock_min} min you had` : `of the ${clock_min} min you had`}.`
 }
 
 /** @param {State | undefined} state */
 export function stateText(state) {
   if (!state) return 'not begun'
-  if (state.stage !== 'done') return 'begun'
-  return isShown(state) ? 'shown (--solution)' : `solved, tries: ${state.round}`
+  if (!isSolved(state)) return 'begun'
+  return isShown(state) ? 'shown (--solution)' : `solved, tries: ${state.outcomes.length}`
+}
+
+/** Whether the exercise is solved, even if it was left before the text for the class. @param {State} state */
+export function isSolved({ stage }) {
+  return stage === 'explain' || stage === 'done'
 }
 
 /** Whether --solution answered any question. @param {State} state */

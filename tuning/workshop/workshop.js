@@ -37,7 +37,7 @@ export const workshop = {
   about: 'exercises on a slow service: predict its limit, measure, change a setting, measure again',
   experiment: exerciseExperiment,
   flags: FLAGS,
-  examples: `  npm run workshop                          continues where you left off; an exercise takes 5 to 10 minutes
+  examples: `  npm run workshop                          continues where you left off; an exercise takes 5 to 15 minutes
   npm run workshop -- --exercise 4
   npm run workshop -- --exercise 4 --solution`,
 

@@ -16,7 +16,7 @@ const THROTTLED_RATIO = 0.05
 const BLOCKED_MS = 10
 /** Share of a trial that a stall has to last to delay one request in a hundred. */
 const STALL_SHARE = 0.01
-/** libuv's default (UV_THREADPOOL_SIZE). */
+/** libuv's default (UV_THREADPOOL_SIZE), for records that do not say how many threads there were. */
 const THREADPOOL_SIZE = 4
 /** Utilization at which a core is full according to its own counters. */
 const COUNTED_FULL_RATIO = 0.95
@@ -85,13 +85,13 @@ export function apiGc({ probes }) {
 
 /** @type {Detect} */
 export function apiThreadpool({ probes }) {
-  const { hashing_mean = 0, cpu_core_ratio = 0, main_core_ratio = 0 } = probes.api
+  const { hashing_mean = 0, hashing_threads = THREADPOOL_SIZE, cpu_core_ratio = 0, main_core_ratio = 0 } = probes.api
   const threads = cpu_core_ratio - main_core_ratio
   // With more jobs than threads, some wait.
-  if (hashing_mean <= THREADPOOL_SIZE || threads < main_core_ratio) return NOTHING
+  if (hashing_mean <= hashing_threads || threads < main_core_ratio) return NOTHING
   return finding(
-    hashing_mean / THREADPOOL_SIZE,
-    `${hashing_mean.toFixed(1)} passwords were with the ${THREADPOOL_SIZE} threads of libuv or waited for one`,
+    hashing_mean / hashing_threads,
+    `${hashing_mean.toFixed(1)} passwords were with the ${hashing_threads} threads of libuv or waited for one`,
     `these threads used ${wholePercent(threads)} of a core, JavaScript ${wholePercent(main_core_ratio)}`,
   )
 }

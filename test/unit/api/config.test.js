@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import { ConfigError, readConfig, warningsOf } from '../../../api/config.js'
+import { ConfigError, readConfig, threadsOf, warningsOf } from '../../../api/config.js'
 import { checkDatabaseSettings } from '../../../api/connections.js'
 import { SETTINGS } from '../../../api/settings.js'
 import { caught } from '../../support/caught.js'
@@ -108,4 +108,18 @@ t.test('.env.example lists every setting with its default, unit and range', asyn
   t.equal(example.match(/^#[A-Z_]+=/gm)?.length, Object.keys(SETTINGS).length)
   const file = `${t.testdir({ env: example.replace(/^#(?=[A-Z_]+=)/gm, '') })}/env`
   t.strictSame(readConfig({}, file), readConfig({}, NO_FILE), 'as it stands, it changes nothing')
+})
+
+t.test('as many threads hash as libuv starts', async (t) => {
+  const rows = /** @type {[string | undefined, number][]} */ ([
+    [undefined, 4],
+    ['16', 16],
+    ['0', 1],
+    ['', 1],
+    ['many', 1],
+    ['8 threads', 8],
+    ['-1', 1024],
+    ['5000', 1024],
+  ])
+  for (const [size, threads] of rows) t.equal(threadsOf(size), threads, `UV_THREADPOOL_SIZE=${size}`)
 })

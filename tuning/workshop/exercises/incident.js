@@ -45,7 +45,7 @@ const LIFTED_BY = {
   'postgres-lock': 'audit',
 }
 
-const BOTH = 'both'
+const both = (/** @type {string[]} */ changes) => changes.join(' + ')
 const only = (/** @type {string} */ change) => `only ${change}`
 
 /** @type {Rules} */
@@ -63,11 +63,11 @@ export const incident = {
   turn: { kind: choices(2), solution: () => 'pool audit', wrong: 'pool timeout' },
   // A change that is made alone is meant to fail.
   again: (found) => [
-    offered(BOTH, changed(found.answers.turn), rateOf(found), LOAD),
+    offered(both(found.answers.turn), changed(found.answers.turn), rateOf(found), LOAD),
     ...found.answers.turn.map((/** @type {string} */ change) => broken(only(change), changed([change]), found)),
   ],
   outcome: ({ trials, answers: { limits, turn } }) => {
-    const { verdict, because } = trials[BOTH].outcome
+    const { verdict, because } = trials[both(turn)].outcome
     if (verdict !== 'pass') return { solved: false, because: `with both changes, ${because}` }
     const untouched = limits.find((/** @type {string} */ limit) => !turn.includes(LIFTED_BY[limit]))
     if (untouched) {

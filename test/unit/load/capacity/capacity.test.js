@@ -19,18 +19,20 @@ const PLAN = /** @type {any} */ ({
 
 /**
  * A target with a capacity, and a pool that is its limit: what a run with it looks like, trial by trial.
- * @param {{ capacity_rps?: number, relaxed_rps?: number, resource?: string, runner_up?: string | null, plan?: any, given?: any[] }} options
+ * @param {{ capacity_rps?: number, later_rps?: number, relaxed_rps?: number, resource?: string, runner_up?: string | null, plan?: any, given?: any[] }} options later_rps: its
+ *   capacity after the search
  */
 function runOf({
   capacity_rps = 1000,
-  relaxed_rps = capacity_rps,
+  later_rps = capacity_rps,
+  relaxed_rps = later_rps,
   resource = 'pool-size',
   runner_up = null,
   plan = PLAN,
   given = [],
 }) {
-  const serve = createService(({ cell }) => ({
-    capacity_rps: cell === null ? capacity_rps : relaxed_rps,
+  const serve = createService(({ at, cell }) => ({
+    capacity_rps: cell !== null ? relaxed_rps : /^relax/.test(at.phase) ? later_rps : capacity_rps,
     least_ms: 10,
   }))
   const change = (/** @type {any} */ record) => {
@@ -158,6 +160,34 @@ t.test('a limit that is a knob of ours is relaxed at the edge: as it is once, re
   })
   t.equal(limit?.evidence.length, 2)
 })
+
+t.test(
+  'a service that is faster after the search is relaxed at a higher rate, at which it fails unchanged',
+  async (t) => {
+    const ratesOf = (/** @type {any[]} */ records) =>
+      of(records, 'relax').map(({ cell, load }) => [cell, load.rate_rps])
+    const [[, edge_rps]] = ratesOf(runOf({}))
+    const higher_rps = Math.round(edge_rps * 1.1)
+    const confirming = runOf({ later_rps: 1.05 * edge_rps, relaxed_rps: 5000 })
+    t.strictSame(ratesOf(confirming), [
+      [null, edge_rps],
+      [null, higher_rps],
+      [{ POOL_MAX: 8 }, higher_rps],
+      [{ POOL_MAX: 8 }, higher_rps],
+    ])
+    t.match(answerOf(PLAN, confirming).limit, { resource: 'pool-size', confirmed: true })
+    const refuting = answerOf(PLAN, runOf({ later_rps: 1.05 * edge_rps })).limit
+    t.match(refuting, { resource: 'pool-size', confirmed: false })
+    t.match(refuting?.evidence.at(-1), new RegExp(`did not help at ${higher_rps.toLocaleString('en')}/s`))
+    const fast = runOf({ later_rps: 2 * edge_rps, runner_up: 'nofile' })
+    t.strictSame(
+      of(fast, 'relax').map(({ cell }) => cell),
+      [null, null, null],
+      'a service that is much faster shows nothing, so nothing is relaxed',
+    )
+    t.match(answerOf(PLAN, fast).limit, { resource: 'pool-size', confirmed: null })
+  },
+)
 
 t.test('one that does not move the capacity was not it: the runner-up is accused', async (t) => {
   const records = runOf({ runner_up: 'nofile' })

@@ -604,6 +604,16 @@ t.test('a service is busy with garbage, with passwords, with one long piece of w
       ],
     ],
     ['one for each thread', { probes: { api: { ...hashing, hashing_mean: 4 } } }, 0, []],
+    ['one for each of more threads', { probes: { api: { ...hashing, hashing_threads: 8 } } }, 0, []],
+    [
+      'four for each of fewer threads',
+      { probes: { api: { ...hashing, hashing_threads: 2 } } },
+      4,
+      [
+        '8.0 passwords were with the 2 threads of libuv or waited for one',
+        'these threads used 250 % of a core, JavaScript 50 %',
+      ],
+    ],
     ['less work than JavaScript', { probes: { api: { ...hashing, cpu_core_ratio: 0.9 } } }, 0, []],
     [
       'as much work as JavaScript',

@@ -158,10 +158,10 @@ t.test(
       return incident?.outcome({ ...found, trials: { ...before, ...first, ...trials } })
     }
     const right = ['pool-size', 'postgres-lock']
-    const { both: passing, 'only pool': failing } = solves
+    const { 'pool + audit': passing, 'only pool': failing } = solves
     t.match(judge(solves, right), { solved: true })
     t.match(judge(solves, ['api-cpu', 'pool-size']), { solved: false, because: /you named api-cpu/ })
-    t.match(judge({ ...solves, both: failing }, right), { solved: false, because: /^with both changes, p99/ })
+    t.match(judge({ ...solves, 'pool + audit': failing }, right), { solved: false, because: /^with both changes, p99/ })
     t.match(judge({ ...solves, 'only audit': passing }, right), { solved: false, because: /"audit" alone keeps/ })
   },
 )

@@ -153,12 +153,12 @@ export const MADE = {
     before: { 'last week': trial({ goodput: 3000 }) },
     first: { today: fail({ goodput: 60, rate: 400, p99: 2100, success: 0.2 }) },
     solves: {
-      both: trial({ goodput: 400, rate: 400, p99: 30 }),
+      'pool + audit': trial({ goodput: 400, rate: 400, p99: 30 }),
       'only pool': fail({ goodput: 85, rate: 400, p99: 2100, success: 0.3 }),
       'only audit': fail({ goodput: 92, rate: 400, p99: 2100, success: 0.3 }),
     },
     fails: {
-      both: fail({ goodput: 85, rate: 400, p99: 2100, success: 0.3 }),
+      'timeout + pool': fail({ goodput: 85, rate: 400, p99: 2100, success: 0.3 }),
       'only pool': fail({ goodput: 85, rate: 400, p99: 2100, success: 0.3 }),
       'only timeout': fail({ goodput: 60, rate: 400, p99: 9000, success: 0.9 }),
     },

@@ -210,15 +210,20 @@ t.test('a class in one table: capacities, guesses, tries; names from outside ope
   const state = {
     ...newState(LINUX),
     stage: /** @type {const} */ ('done'),
-    round: 2,
+    round: 3,
+    outcomes: [
+      { solved: false, because: '' },
+      { solved: true, because: '' },
+    ],
   }
   const answers = [
     { question: 'predict', said: '4000', value: 4000, by: /** @type {const} */ ('student'), at: '', took_ms: 1 },
   ]
+  const both = [...answers, { ...answers[0], question: 'expect' }]
   const comparisons = { predict: { right: true, text: '' }, expect: { right: false, text: '' } }
   writeProgress(path.join(folder, 'ada', 'workshop'), {
     format: 'redline-workshop-1',
-    exercises: { knee: { ...state, answers, comparisons } },
+    exercises: { knee: { ...state, answers: both, comparisons } },
   })
   const sweep = path.join(folder, 'ada', '20261121T080000Z-sweep')
   fs.mkdirSync(sweep)
@@ -233,7 +238,7 @@ t.test('a class in one table: capacities, guesses, tries; names from outside ope
   const cut = { verb: 'sweep', plan: {}, machine, capacity, answer: 'none', interrupted: true }
   fs.writeFileSync(path.join(interrupted, 'run.json'), JSON.stringify(cut))
   writeProgress(path.join(folder, 'eve | x'), { format: 'redline-workshop-1', exercises: { knee: newState(LINUX) } })
-  const unjudged = { ...state, comparisons: { expect: { right: true, text: '' } } }
+  const unjudged = { ...state, answers: both, comparisons: { expect: { right: true, text: '' } } }
   writeProgress(path.join(folder, 'bea'), { format: 'redline-workshop-1', exercises: { knee: unjudged } })
   fs.mkdirSync(path.join(folder, 'cut', 'workshop'), { recursive: true })
   fs.writeFileSync(path.join(folder, 'cut', 'workshop', 'progress.json'), '{"format":"redl')
@@ -244,19 +249,20 @@ t.test('a class in one table: capacities, guesses, tries; names from outside ope
     { ...answers[0], question: 'limits', said: 'd e', value: ['pool-size', 'postgres-cpu'] },
     { ...answers[0], question: 'explain', said: 'a lock | behind the pool', value: 'a lock | behind the pool' },
   ]
-  const outcomes = [
-    { solved: false, because: '' },
-    { solved: true, because: '' },
-  ]
   writeProgress(path.join(folder, 'ivy'), {
     format: 'redline-workshop-1',
-    exercises: { incident: { ...state, answers: explained, clock, outcomes } },
+    exercises: { incident: { ...state, answers: explained, clock } },
   })
+  const kim = path.join(folder, 'kim', 'workshop')
+  writeProgress(kim, { format: 'redline-workshop-1', exercises: { knee: { ...state, answers } } })
+  fs.mkdirSync(path.join(kim, '01-knee'))
+  fs.writeFileSync(path.join(kim, '01-knee', 'run.json'), JSON.stringify({ verb: 'workshop', plan: {}, machine }))
   const text = terminalOf(classBlocks(readClass(folder)), 200)
+  t.match(text, /\| kim +\| Some CPU, 2 cores \| +– \| +\? 2 \|/, 'who only played, and whose guess was not judged')
   t.match(text, /\| ivy +\| +– \| +– \| +– \| 2 \(7 min\) \|/, 'an incident has no prediction, but a clock')
   t.match(text, /\| The incident +\| +0 of 1 \| pool-size 1x, postgres-cpu 1x \|/, 'its first try counts')
   t.match(text, /\| ivy +\| The incident \| a lock {3}behind the pool \|/)
-  t.match(text, /^Students: 7\./m)
+  t.match(text, /^Students: 8\./m)
   t.match(text, /\| ned +\| +– \| +– \| +\? \+ 2 \|/, 'whose folder was copied as a whole')
   t.match(text, /\| nothing \(nothing was found\) +\| +– \| +– \| +– \|/)
   t.match(text, /\| bea +\| +– \| +– \| +\? \+ 2 \|/, 'a prediction that was not judged')
@@ -269,7 +275,7 @@ t.test('a class in one table: capacities, guesses, tries; names from outside ope
   const report = (/** @type {string[]} */ ...args) => {
     return said({ report: reportOn({}) }, ['report', '--class', folder, ...args])
   }
-  t.match(await report(), { status: 0, stdout: /Students: 7.*ada.*eve/s })
+  t.match(await report(), { status: 0, stdout: /Students: 8.*ada.*eve/s })
   t.match(await report('results'), { status: 2, stderr: /--class: cannot be combined with a folder, got results/ })
   const out = path.join(temporaryFolder(t), 'class')
   t.match(await report('--out', out), { status: 0 })
