@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import http from 'node:http'
 import { createApp } from './app.js'
-import { ConfigError, warningsOf } from './config.js'
+import { ConfigError, HASHING_THREADS, warningsOf } from './config.js'
 import { checkDatabaseSettings } from './connections.js'
 import { drain } from './drain.js'
 import { createGate } from './gate.js'
@@ -36,7 +36,8 @@ export async function startService(config, log) {
   const pool = createPool(config, { log, observe: metrics.observeStatement })
   const insert = insertModes[config.insertMode](pool, config)
   const insertOnce = createInsertOnce(pool, config)
-  const users = createUsers({ pool, insert, insertOnce, storePassword: passwordStorage[config.passwordStorage] })
+  const storePassword = passwordStorage[config.passwordStorage]
+  const users = createUsers({ pool, insert, insertOnce, storePassword, hashingThreads: HASHING_THREADS })
   const waiting = () => (insert.waiting?.() ?? 0) + pool.waiting() + users.waiting()
   const gate = createGate({ waiting, limits: config })
   const app = createApp({ users, gate, log, bodyLimitBytes: config.bodyLimitBytes })

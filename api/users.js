@@ -1,4 +1,3 @@
-import { HASHING_THREADS } from './config.js'
 import { ApiError } from './errors.js'
 import { isStoredAs } from './passwords.js'
 
@@ -24,8 +23,8 @@ const ID = /^[1-9]\d{0,18}$/
 /** The cast lets any valid id be looked up in a table whose ids are still integers. */
 const FIND = 'SELECT id::text FROM users WHERE id = $1::bigint'
 
-/** @param {{ pool: Pool, insert: Insert, insertOnce: InsertOnce, storePassword: StorePassword }} parts */
-export function createUsers({ pool, insert, insertOnce, storePassword }) {
+/** @param {{ pool: Pool, insert: Insert, insertOnce: InsertOnce, storePassword: StorePassword, hashingThreads: number }} parts */
+export function createUsers({ pool, insert, insertOnce, storePassword, hashingThreads }) {
   let hashing = 0
 
   /** @template T @param {Promise<T>} hash */
@@ -62,7 +61,7 @@ export function createUsers({ pool, insert, insertOnce, storePassword }) {
 
     /** Number of passwords being hashed or waiting for a libuv thread. */
     hashing: () => hashing,
-    waiting: () => Math.max(0, hashing - HASHING_THREADS),
+    waiting: () => Math.max(0, hashing - hashingThreads),
 
     /**
      * Reveals only whether a user exists: anyone can enumerate ids and must not be able to collect addresses that way.

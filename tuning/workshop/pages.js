@@ -60,7 +60,7 @@ export function keyPage() {
     return [`## ${number}. ${title}`, [...items, `- **Lesson**: ${lesson}`].join('\n')]
   })
   const about =
-    "For the teacher, to print. `npm run docs` writes this page from the exercises. Where an answer depends on the machine, the\nprogram judges it by what that machine measured; a student's number may differ from a neighbour's, and both may be right."
+    "For the teacher, to print. `npm run docs` writes this page from the exercises. Where an answer depends on the machine, the\nprogram judges it by what that machine measured; a student's number may differ from a neighbour's, and both may be right. A letter such as d) is the one\non the student's page."
   return `${['# Answer key', about, ...answers].join('\n\n')}\n`
 }
 

@@ -52,7 +52,7 @@ export function createService(postgres, settings) {
   const pool = createPool(config, { log, stream: () => postgres.connect() })
   const insert = insertModes[config.insertMode](pool, config)
   const insertOnce = createInsertOnce(pool, config)
-  const users = createUsers({ pool, insert, insertOnce, storePassword: (password) => password })
+  const users = createUsers({ pool, insert, insertOnce, storePassword: (password) => password, hashingThreads: 4 })
   const waiting = () => (insert.waiting?.() ?? 0) + pool.waiting() + users.waiting()
   const gate = createGate({ waiting, limits: config })
   const app = createApp({ users, gate, log, bodyLimitBytes: 1000 })
