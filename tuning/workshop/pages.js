@@ -46,7 +46,7 @@ const QUESTIONS = /** @type {const} */ ({
   turn: 'Turn a knob',
   expect: 'Expect',
   explain: 'Explain',
-  tempting: 'Tempting, but wrong',
+  tempting: 'Tempting',
 })
 
 /** The answers, to print for the teacher. */
@@ -60,7 +60,7 @@ export function keyPage() {
     return [`## ${number}. ${title}`, [...items, `- **Lesson**: ${lesson}`].join('\n')]
   })
   const about =
-    "For the teacher, to print. `npm run docs` writes this page from the exercises. Where an answer depends on the machine, the\nprogram judges it by what that machine measured; a student's number may differ from a neighbour's, and both may be right. A letter such as d) is the one\non the student's page."
+    "For the teacher, to print. `npm run docs` writes this page from the exercises. Where an answer depends on the machine, the\nprogram judges it by what that machine measured; a student's number may differ from a neighbour's, and both may be right. A letter such as d) is the one\non the student's page; an option whose letter depends on the machine has none."
   return `${['# Answer key', about, ...answers].join('\n\n')}\n`
 }
 
