@@ -48,7 +48,10 @@ const countersOf = (/** @type {string} */ version) => `
  */
 export async function watchPostgres(database) {
   if (!database || !('reopen' in database)) return database && watch(database)
-  const problemOf = (/** @type {Error} */ { message }) => ({ postgres_problem: message })
+  // pg passes on what the kernel says of a connection that is cut, such as "read ECONNRESET".
+  const problemOf = (/** @type {NodeJS.ErrnoException} */ { message, syscall }) => {
+    return { postgres_problem: syscall ? `the connection was lost (${message})` : message }
+  }
   try {
     const probe = await watch(database).catch(() => database.reopen().then(() => watch(database)))
     return {

@@ -178,7 +178,11 @@ function wall_s({ now_ms }) {
 
 t.test('Postgres: what its sessions wait for, its CPU and its connections', { skip: withoutProc }, async (t) => {
   const embedded = await newServer(t)
-  t.ok(Number(familyCpu_s(embedded.pid())) > 0)
+  // The kernel counts CPU time in ticks of 10 ms, and a server that has just started may not have used one.
+  await until('a tick of CPU time', async () => {
+    await rows(embedded.url, 'SELECT count(*) FROM generate_series(1, 100000)')
+    return Number(familyCpu_s(embedded.pid())) > 0
+  })
   const database = await openDatabase(embedded.url)
   t.teardown(() => database.close())
   const probe = await watchPostgres(database)
@@ -219,13 +223,17 @@ t.test('a lost connection to --postgres-url is reported, and the next trial conn
     ),
   )
   const { postgres_problem } = await probe.end()(TRAFFIC)
-  // Postgres' farewell, pg's words for a session that has ended, or the kernel's: which of them comes first is a race.
-  t.match(postgres_problem, /terminat|connection|ECONNRESET|EPIPE/i)
+  t.match(postgres_problem, /terminat|connection/i)
   const { connections } = await findingsOf(look)
   t.ok(connections >= 1, 'by a new session')
 
-  const gone = () => Promise.reject(new Error('nobody there'))
-  t.strictSame(await findingsOf({ version: '18.4', query: gone, reopen: gone }), { postgres_problem: 'nobody there' })
+  const problemOf = (/** @type {Error} */ error) => {
+    const gone = () => Promise.reject(error)
+    return findingsOf({ version: '18.4', query: gone, reopen: gone })
+  }
+  t.strictSame(await problemOf(new Error('nobody there')), { postgres_problem: 'nobody there' })
+  const cut = Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET', syscall: 'read' })
+  t.strictSame(await problemOf(cut), { postgres_problem: 'the connection was lost (read ECONNRESET)' })
 })
 
 t.test("the port of a URL, even if it is the scheme's own", async (t) => {
