@@ -18,24 +18,38 @@ const NEWEST_WEIGHT = 0.25
  */
 const STATIONS = 4
 
+/** With as many rows, a statement's own cost hardly matters to each of them, and more statements in flight cost next to nothing. */
+const FULL_ROWS = 128
+
+/**
+ * Replaces STATIONS for full statements. Keeping more of them in flight means that no burst of requests has to wait for the end of a
+ * statement, and that the database starts on the first rows of a burst while the rest is still being read. The limit bounds the wait
+ * in a database that is slower than this core: what is in flight no longer counts as waiting, and is never refused. In a closed loop of
+ * 1,024 connections 10 ms from the database (eight interleaved rounds), throughput was 1.09 times that without full statements with
+ * 16, and 1.11 with 64; nearby it was the same.
+ */
+const FULL_STATIONS = 64
+
 /**
  * Maximum number of shared statements in flight, from 1 to `most`. Pure.
  *
  * A statement takes a network round trip plus work at both ends. While one statement is being worked on, STATIONS * round trip / work
  * others fit on the network (the bandwidth-delay product, plus one). With fewer, both ends are sometimes idle. More would only wait and
- * spread the same rows over more statements, which raises the cost per row. Work is all time except the round trip, including the wait
- * for a busy core: an overloaded core gets fewer, larger statements.
- * @param {{ statement_ms: number, roundTrip_ms: number, most: number }} times of a statement and of an empty one; Infinity: unknown
+ * spread the same rows over more statements, which raises the cost per row, unless each is full anyway. Work is all time except the
+ * round trip, including the wait for a busy core: an overloaded core gets fewer, larger statements.
+ * @param {{ statement_ms: number, roundTrip_ms: number, most: number, isFull: boolean }} times of a statement and of an empty one
+ *   (Infinity: unknown); isFull: the next one has FULL_ROWS or more
  */
-export function sharedInFlight({ statement_ms, roundTrip_ms, most }) {
+export function sharedInFlight({ statement_ms, roundTrip_ms, most, isFull }) {
   if (roundTrip_ms === 0 || roundTrip_ms === Number.POSITIVE_INFINITY) return 1
-  const onTheWay = (STATIONS * roundTrip_ms) / Math.max(0, statement_ms - roundTrip_ms)
+  const onTheWay = ((isFull ? FULL_STATIONS : STATIONS) * roundTrip_ms) / Math.max(0, statement_ms - roundTrip_ms)
   return Math.min(most, 1 + Math.floor(onTheWay))
 }
 
 /**
  * Group commit: requests that arrive while a statement is in flight share the next one. It is sent when there is room, not on
- * a timer: an idle service stores a row at once, and a busy one stores many for little more than the cost of one.
+ * a timer: an idle service stores a row at once, and a busy one stores many for little more than the cost of one. It is sent once all
+ * input that has arrived is read, or, far from the database, once it is full.
  *
  * Up to `batchSlots` statements are in flight while each carries one row, so that no request waits at low load. Statements
  * with several rows are sent while fewer than `sharedInFlight` are in flight.
@@ -52,9 +66,13 @@ export function createBatcher({ insertOne, insertMany, roundTrip }, { batchSlots
   let isFlushing = false
   let statement_ms = 0
   let most = 1
+  let mostFull = 1
+  const fullRows = Math.min(FULL_ROWS, batchMaxRows)
 
+  const isFull = () => waiting.length >= fullRows
   const slotIsFree = () =>
-    statementsOnTheirWay < most || (statementsOnTheirWay < batchSlots && rowsOnTheirWay === statementsOnTheirWay)
+    statementsOnTheirWay < (isFull() ? mostFull : most) ||
+    (statementsOnTheirWay < batchSlots && rowsOnTheirWay === statementsOnTheirWay)
 
   /** Flushes once all arrived input has been read: Node runs immediates before it waits for more. */
   function flushSoon() {
@@ -65,6 +83,10 @@ export function createBatcher({ insertOne, insertMany, roundTrip }, { batchSlots
 
   function flush() {
     isFlushing = false
+    if (waiting.length > 0 && slotIsFree()) send()
+  }
+
+  function send() {
     const batch = waiting.length <= batchMaxRows ? waiting : waiting.slice(0, batchMaxRows)
     waiting = waiting.slice(batch.length)
     store(batch)
@@ -89,7 +111,9 @@ export function createBatcher({ insertOne, insertMany, roundTrip }, { batchSlots
     rowsOnTheirWay -= rows
     statement_ms += (statement_ms === 0 ? 1 : NEWEST_WEIGHT) * (performance.now() - sentAt_ms - statement_ms)
     roundTrip.sample()
-    most = sharedInFlight({ statement_ms, roundTrip_ms: roundTrip.shortest_ms(), most: sharedMax })
+    const times = { statement_ms, roundTrip_ms: roundTrip.shortest_ms(), most: sharedMax }
+    most = sharedInFlight({ ...times, isFull: false })
+    mostFull = sharedInFlight({ ...times, isFull: true })
     flushSoon()
   }
 
@@ -111,7 +135,8 @@ export function createBatcher({ insertOne, insertMany, roundTrip }, { batchSlots
   const insert = (user) =>
     new Promise((resolve, reject) => {
       waiting.push({ user, resolve, reject })
-      flushSoon()
+      if (mostFull > 1 && isFull() && slotIsFree()) send()
+      else flushSoon()
     })
   return Object.assign(insert, { waiting: () => waiting.length })
 }

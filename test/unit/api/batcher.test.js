@@ -6,9 +6,12 @@ import { installClock } from '../../support/simulation/clock.js'
 
 const user = { email: 'ada@example.com', password: 'secret' }
 
-/** Statements that are answered when the test says so, in the order in which they left. @param {number} batchSlots */
-function heldBatcher(batchSlots) {
-  const roundTrip = { sample() {}, shortest_ms: () => Number.POSITIVE_INFINITY }
+/**
+ * Statements that are answered when the test says so, in the order in which they left.
+ * @param {number} batchSlots @param {{ roundTrip_ms?: number, batchMaxRows?: number }} [way] to the database; by default unknown
+ */
+function heldBatcher(batchSlots, { roundTrip_ms = Number.POSITIVE_INFINITY, batchMaxRows = 10 } = {}) {
+  const roundTrip = { sample() {}, shortest_ms: () => roundTrip_ms }
   /** @type {{ rows: number, answer: (result: any) => void, fail: (error: Error) => void }[]} */
   const statements = []
   let lastId = 0
@@ -19,7 +22,7 @@ function heldBatcher(batchSlots) {
       insertMany: async (users) => (await held(users.length)) ?? users.map(() => String(++lastId)),
       roundTrip,
     },
-    { batchSlots, batchMaxRows: 10, sharedMax: 20 },
+    { batchSlots, batchMaxRows, sharedMax: 4 },
   )
   return {
     statements,
@@ -58,6 +61,52 @@ t.test('one by one, rows take a slot each; once they share a statement, it goes 
   t.strictSame(rowsSent(), [1, 1, 1, 5, 10, 10, 5], 'at most ten at once')
   t.equal(new Set(await Promise.all(inserts)).size, 33, 'each has an id of its own')
 })
+
+t.test('far from the database a full statement leaves at once, and beside others', async (t) => {
+  const { statements, insertMany } = heldBatcher(1, { roundTrip_ms: 10, batchMaxRows: 500 })
+  const rowsSent = () => statements.map(({ rows }) => rows)
+  const inserts = insertMany(1)
+  await turn()
+  statements[0].answer(undefined)
+  await turn()
+  inserts.push(...insertMany(300))
+  t.strictSame(rowsSent(), [1, 128, 128], 'before the rest of what has arrived is read')
+  await turn()
+  t.strictSame(rowsSent(), [1, 128, 128, 44], 'the rest leaves after that')
+  inserts.push(...insertMany(127))
+  await turn()
+  t.strictSame(rowsSent(), [1, 128, 128, 44, 127])
+  inserts.push(...insertMany(600))
+  await turn()
+  t.equal(statements.length, 5, 'there is a limit')
+  statements[1].answer(undefined)
+  await turn()
+  t.strictSame(rowsSent(), [1, 128, 128, 44, 127, 500], 'those that had to wait go together')
+  for (let sent = 2; sent < 7; sent++) {
+    statements[sent].answer(undefined)
+    await turn()
+  }
+  t.equal(new Set(await Promise.all(inserts)).size, 1028, 'each has an id of its own')
+})
+
+t.test(
+  'near the database, or as long as its distance is unknown, nothing leaves before all has been read',
+  async (t) => {
+    for (const roundTrip_ms of [0, Number.POSITIVE_INFINITY]) {
+      const { statements, insertMany } = heldBatcher(1, { roundTrip_ms, batchMaxRows: 500 })
+      const inserts = insertMany(1)
+      await turn()
+      statements[0].answer(undefined)
+      await turn()
+      inserts.push(...insertMany(300))
+      t.equal(statements.length, 1, `${roundTrip_ms} ms`)
+      await turn()
+      t.equal(statements[1].rows, 300)
+      statements[1].answer(undefined)
+      await Promise.all(inserts)
+    }
+  },
+)
 
 t.test('a statement that gets no answer holds up nobody for more than a second', async (t) => {
   mock.timers.enable({ apis: ['setTimeout'] })
@@ -108,23 +157,27 @@ t.test('when a row is refused, each is tried alone; after any other error none i
 
 t.test('as many shared statements are in flight as fit on the way', async (t) => {
   const most = 19
-  const rows = /** @type {[about: string, roundTrip_ms: number, statement_ms: number, expected: number][]} */ ([
-    ['nothing is known of the way', Number.POSITIVE_INFINITY, 12, 1],
-    ['there is no way at all', 0, 0, 1],
-    ['the same machine, few rows each', 0.1, 0.6, 1],
-    ['the same machine, busy', 0.2, 4, 1],
-    ['the same zone, busy', 0.5, 5, 1],
-    ['the same zone, few rows each', 0.5, 1.5, 3],
-    ['another zone, busy', 2, 8, 2],
-    ['another region, busy', 10, 22, 4],
-    ['another region, and the core has more than it can do', 10, 60, 1],
-    ['another region, one row now and then', 10, 10.5, most],
-    ['the shortest round trip was longer than this statement', 10, 9, most],
-  ])
-  for (const [about, roundTrip_ms, statement_ms, expected] of rows) {
-    t.equal(sharedInFlight({ statement_ms, roundTrip_ms, most }), expected, about)
+  const rows =
+    /** @type {[about: string, roundTrip_ms: number, statement_ms: number, few: number, full: number][]} */ ([
+      ['nothing is known of the way', Number.POSITIVE_INFINITY, 12, 1, 1],
+      ['there is no way at all', 0, 0, 1, 1],
+      ['the same machine, few rows each', 0.1, 0.6, 1, 13],
+      ['the same machine, busy', 0.2, 15, 1, 1],
+      ['the same machine, and the database has more than it can do', 0.2, 250, 1, 1],
+      ['the same zone, busy', 0.5, 5, 1, 8],
+      ['the same zone, few rows each', 0.5, 1.5, 3, most],
+      ['another zone, busy', 2, 8, 2, most],
+      ['another region, busy', 10, 22, 4, most],
+      ['another region, and the core has more than it can do', 10, 60, 1, 13],
+      ['another region, and the database has more than it can do', 10, 800, 1, 1],
+      ['another region, one row now and then', 10, 10.5, most, most],
+      ['the shortest round trip was longer than this statement', 10, 9, most, most],
+    ])
+  for (const [about, roundTrip_ms, statement_ms, few, full] of rows) {
+    t.equal(sharedInFlight({ statement_ms, roundTrip_ms, most, isFull: false }), few, about)
+    t.equal(sharedInFlight({ statement_ms, roundTrip_ms, most, isFull: true }), full, `${about}, full statements`)
   }
-  t.equal(sharedInFlight({ statement_ms: 10, roundTrip_ms: 10, most: 1 }), 1, 'with one connection, one')
+  t.equal(sharedInFlight({ statement_ms: 10, roundTrip_ms: 10, most: 1, isFull: true }), 1, 'with one connection, one')
 })
 
 /** What takes how long, ten times slower than on the machine where it was measured: the clock's shortest wait is 1 ms. */
@@ -176,8 +229,8 @@ async function closedLoop(roundTrip_ms) {
   return (stored - before) / 2
 }
 
-t.test('a closed loop of 1,024 stores nearly as much far from its database as nearby', async (t) => {
+t.test('a closed loop of 1,024 stores as much far from its database as nearby', async (t) => {
   const [near_rps, same_zone_rps, far_rps] = [await closedLoop(1.5), await closedLoop(5), await closedLoop(100)]
   t.ok(same_zone_rps >= 0.95 * near_rps, `${same_zone_rps} of ${near_rps} rows/s`)
-  t.ok(far_rps >= 0.85 * near_rps, `${far_rps} of ${near_rps} rows/s`)
+  t.ok(far_rps >= near_rps, `${far_rps} of ${near_rps} rows/s`)
 })
