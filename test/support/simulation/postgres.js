@@ -178,8 +178,13 @@ class Session {
     await this.server.clock.sleep(step.commit_ms)
     if (this.isOver || this.isSilent) return
     const greeting = fault.isWelcome ? [WELCOME] : []
-    if (fault.error) await this.deliver(Buffer.concat([...greeting, errorResponse(fault.error)]), step.split)
-    else if (fault.answer) await this.deliver(fault.answer === 'garbage' ? GARBAGE : UNKNOWN_MECHANISM, step.split)
+    if (fault.error) {
+      // It reads no statement. Yet one may be on its way already, and the client takes the error for its answer.
+      this.isBusy = true
+      const isDelivered = await this.deliver(Buffer.concat([...greeting, errorResponse(fault.error)]), step.split)
+      const [unit] = this.unanswered
+      if (isDelivered && unit) this.decide(unit, { error: fault.error })
+    } else if (fault.answer) await this.deliver(fault.answer === 'garbage' ? GARBAGE : UNKNOWN_MECHANISM, step.split)
     else if (!fault.end) {
       this.isLoggedIn = true
       await this.deliver(WELCOME, step.split)
