@@ -1,8 +1,6 @@
-import { writeFileSync } from 'node:fs'
-import os from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { startChild } from '../system/processes.js'
+import { goFirst, startChild } from '../system/processes.js'
 import { DRIVERS } from './drivers/index.js'
 
 /**
@@ -16,7 +14,7 @@ const QUIET = '--disable-warning=TimeoutNegativeWarning'
 const STOP_GRACE_MS = 500
 /** Extra time for a generator short of CPU to open its connections or to summarize millions of latencies. */
 const GRACE_S = 10
-/** Nice value of the generator, given the privilege; -20 is the highest priority (setpriority(2)). */
+/** Nice value of the generator, in case it shares a core with Postgres: a late generator measures itself. */
 const PRIORITY = -10
 
 /**
@@ -32,7 +30,7 @@ export async function startGenerator(load, signal, onCounts, { nofile, grace_s: 
   const stdio = /** @type {any} */ (['ignore', 'ignore', 'inherit', 'ipc'])
   const { child, exited, kill, stop } = startChild([process.execPath, QUIET, GENERATOR], { cores, nofile, stdio })
   // Drivers loaded from a URL are themselves under test and get no advantage.
-  if (!load.drivers_url) goFirst(child.pid)
+  if (!load.drivers_url) goFirst(Number(child.pid), PRIORITY)
   const abort = () => stop(STOP_GRACE_MS)
   signal.addEventListener('abort', abort)
   const lost = exited.then(({ code, signal: by }) => {
@@ -101,18 +99,5 @@ export async function startGenerator(load, signal, onCounts, { nofile, grace_s: 
   } catch (error) {
     await generator.close()
     throw error
-  }
-}
-
-/**
- * Raises the generator's priority, in case it shares a core with Postgres: a late generator measures itself. Each backend is
- * its own session and would otherwise get as much CPU as the whole generator (sched(7), autogroup). @param {number} [pid]
- */
-function goFirst(pid) {
-  try {
-    os.setPriority(Number(pid), PRIORITY)
-    writeFileSync(`/proc/${pid}/autogroup`, String(PRIORITY))
-  } catch {
-    // Only root may do this; for other users, the recorded lateness shows whether it mattered.
   }
 }

@@ -24,6 +24,9 @@ const DELAY_TOLERANCE_MS = 5
 /** Time that a proxy and its timers may add to a round trip on a busy machine. */
 const PROXY_TOLERANCE_MS = 3
 
+/** Each of its two ways may be half a millisecond short; but a round trip of half the level or less is another level. */
+const shortestAt = (/** @type {number} */ roundTrip_ms) => Math.max(roundTrip_ms - 1, roundTrip_ms / 2)
+
 /**
  * @typedef {object} Means how a knob is turned, and how its level is read back from what runs
  * @property {(place: Place, level: Level, name: string) => Turned | Promise<Turned>} turn
@@ -129,7 +132,8 @@ export const MEANS = {
     turn: (place, level) => (level === 0 ? {} : putDistance(place, Number(level))),
     readBack: async (_target, { databaseUrl }, level) => {
       if (level === 0) return level
-      return inForce(level, await shortestRoundTrip(databaseUrl), Number(level) + PROXY_TOLERANCE_MS)
+      const [from_ms, below_ms] = [shortestAt(Number(level)), Number(level) + PROXY_TOLERANCE_MS]
+      return inForce(level, await shortestRoundTrip(databaseUrl), below_ms, from_ms)
     },
   },
 
@@ -150,9 +154,12 @@ export const MEANS = {
   },
 }
 
-/** The level, or the time that was measured instead. @param {Level} level @param {number} found_ms @param {number} below_ms */
-function inForce(level, found_ms, below_ms) {
-  return found_ms >= Number(level) && found_ms < below_ms ? level : found_ms.toFixed(1)
+/**
+ * The level, or the time that was measured instead.
+ * @param {Level} level @param {number} found_ms @param {number} below_ms @param {number} [from_ms]
+ */
+function inForce(level, found_ms, below_ms, from_ms = Number(level)) {
+  return found_ms >= from_ms && found_ms < below_ms ? level : found_ms.toFixed(1)
 }
 
 /**

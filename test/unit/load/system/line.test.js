@@ -54,11 +54,18 @@ t.test('a shorter delay overtakes nothing', (t) => {
   t.end()
 })
 
-t.test('nothing arrives early, even if a timer fires early', (t) => {
-  const late_ms = [-1, 0]
-  const { clock, arrived, send } = line({ late_ms: () => late_ms.shift() ?? 0 })
-  send('a')
-  clock.runUntil(20)
-  t.strictSame(arrived, [['a', 5]])
+t.test('a timer that fires early counts if half a millisecond is missing, but no more', (t) => {
+  for (const [late_ms, expected_ms] of [
+    [-1, 5],
+    [-0.6, 5],
+    [-0.5, 4.5],
+    [-0.2, 4.8],
+  ]) {
+    const first = [late_ms]
+    const { clock, arrived, send } = line({ late_ms: () => first.shift() ?? 0 })
+    send('a')
+    clock.runUntil(20)
+    t.strictSame(arrived, [['a', expected_ms]], `fires ${late_ms} ms late`)
+  }
   t.end()
 })
