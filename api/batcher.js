@@ -67,7 +67,7 @@ export function createBatcher({ insertOne, insertMany, roundTrip }, { batchSlots
   let statement_ms = 0
   let most = 1
   let mostFull = 1
-  const fullRows = Math.min(FULL_ROWS, batchMaxRows)
+  const fullRows = batchMaxRows >= FULL_ROWS ? FULL_ROWS : Number.POSITIVE_INFINITY
 
   const isFull = () => waiting.length >= fullRows
   const slotIsFree = () =>

@@ -5,7 +5,7 @@ import { smoke } from '../../support/smoke.js'
 // To its end it takes half a minute, since its half loads have a length of their own.
 t.test('overload: the peak, and what an interruption leaves', async (t) => {
   const { url } = await newDatabase(t)
-  const flags = ['--duration', '1s', '--connections', '64']
+  const flags = ['--duration', '1s', '--connections', '500']
   const { run, trials } = await smoke(t, 'overload', flags, { databaseUrl: url, isCutAgain: true })
   t.strictSame(
     trials.map(({ at, load }) => [at, load.loop]),

@@ -162,8 +162,19 @@ const CASES = [
     serve: createService({ capacity_rps: 4000, refusal: 503, noise: 0.02 }),
     pictures: [],
     holds: (t, { records }) => {
-      const [peak, ...loads] = records.map(({ traffic }) => traffic.goodput_rps)
+      const [peak, crowd, ...loads] = records.map(({ traffic }) => traffic.goodput_rps)
       near(t, peak, 4000, 400, 'the peak')
+      near(t, crowd, 4000, 400, 'as many connections as the loads')
+      t.strictSame(
+        records.slice(0, 2).map(({ load }) => [load.loop, load.connections]),
+        [
+          ['closed', 500],
+          ['closed', 2000],
+        ],
+      )
+      const { report, analyse } = /** @type {any} */ (overload)
+      const [{ text }] = report(analyse(null, records))
+      t.match(text, /closed loop: [\d,]+\/s \(\d+ % of it with 2,000 connections\); goodput left/)
       const shares = loads.map((goodput_rps) => goodput_rps / peak)
       for (const [i, share] of [0.5, 1, 0.5, 1, 0.5].entries()) near(t, shares[i], share, 0.1, `load ${i + 1}`)
     },
@@ -171,11 +182,11 @@ const CASES = [
   {
     name: 'overload --db-delay: every load meets the distance',
     verb: overload,
-    argv: ['--duration', '2s', '--db-delay', '5ms'],
+    argv: ['--duration', '2s', '--db-delay', '5ms', '--connections', '500'],
     serve: createService({ capacity_rps: 4000, refusal: 503, noise: 0.02 }),
     pictures: [],
     holds: (t, { records }) => {
-      t.equal(records.length, 6)
+      t.equal(records.length, 6, 'the peak has as many connections already')
       t.ok(records.every(({ cell }) => cell.DB_DELAY_MS === 5))
     },
   },

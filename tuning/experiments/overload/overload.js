@@ -6,7 +6,7 @@ import { breakdown, count, mebibytes, milliseconds, NONE, offered, wholePercent 
 import { localPlan } from '../../../load/run/plan.js'
 import { openPlanned } from '../../../load/run/runner.js'
 import { openCell } from '../../knobs/open-cell.js'
-import { nextTrial, peakOf } from '../../stats/matrix.js'
+import { nextTrial, peakOf, trialsAt } from '../../stats/matrix.js'
 
 /**
  * @import { Experiment } from '../../../load/run/experiment.js'
@@ -21,9 +21,13 @@ const TIMEOUT_S = 5
 /** Maximum level of the knob DB_DELAY_MS (tuning/knobs). */
 const MAX_DELAY_MS = 1000
 
-/** The loads, in this order: a closed loop for the peak, then shares of the peak in an open loop. */
+/**
+ * The loads, in this order: a closed loop for the peak, one with as many connections as the overloads (each open connection costs CPU, so
+ * that alone lowers the rate), then shares of the peak in an open loop.
+ */
 const CLOSED = { driver: 'autocannon', loop: /** @type {const} */ ('closed'), rate_rps: null, connections: 500 }
 const PEAK = { ...CLOSED, warmup_s: COLD_WARMUP_S, duration_s: 5 }
+const CROWD = 'crowd'
 const SHARES = [0.5, 2, 0.5, 3, 0.5]
 const HALF = { warmup_s: 2, duration_s: 5 }
 
@@ -53,14 +57,15 @@ export const overload = {
   design,
   open: (cell, place, plan) => (cell ? openFar(cell, place) : openPlanned(cell, place, plan)),
   analyse(_, records) {
-    const valid = records.filter(isValid)
+    // Earlier versions had no crowd.
+    const valid = records.filter((record) => isValid(record) && record.at.phase !== CROWD)
     const wanted = SHARES.length + 1
     const problem = valid.length === wanted ? null : `${valid.length} of ${wanted} loads had a valid trial`
     const open = valid.filter(({ at }) => at.share !== undefined)
-    return { problem, peak_rps: peakOf(records) ?? 0, records, open }
+    return { problem, peak_rps: peakOf(records) ?? 0, records, open, crowd: trialsAt(records, { phase: CROWD }).at(0) }
   },
-  report: ({ peak_rps, records, open }) => [
-    answer(sentence(peak_rps, open)),
+  report: ({ peak_rps, records, open, crowd }) => [
+    answer(sentence(peak_rps, open, crowd)),
     loads(peak_rps, records),
     method(isSplit(records) ? [METHOD, SPLIT] : [METHOD]),
   ],
@@ -101,8 +106,12 @@ export function design({ duration_s, open: connections, cell }, records) {
   /** @type {Matrix} */
   const matrix = {
     peak: { cell: cell ?? null, load: PEAK },
-    visits: SHARES.map((share, i) => ({ cell: cell ?? null, at: { phase: 'load', share, position: i + 1 } })),
+    visits: [
+      ...(connections === PEAK.connections ? [] : [{ cell: cell ?? null, at: { phase: CROWD, position: 0 } }]),
+      ...SHARES.map((share, i) => ({ cell: cell ?? null, at: { phase: 'load', share, position: i + 1 } })),
+    ],
     loadOf: ({ at: { share } }) => {
+      if (share === undefined) return { ...CLOSED, connections, ...HALF }
       const rate_rps = Math.max(1, Math.round(Number(peak_rps) * share))
       const times = share < 1 ? HALF : { warmup_s: 0.5, duration_s }
       return { driver: 'paced', loop: 'open', rate_rps, connections, ...times }
@@ -114,12 +123,14 @@ export function design({ duration_s, open: connections, cell }, records) {
   return nextTrial(matrix, records, [])
 }
 
-/** @param {number} peak_rps @param {TrialRecord[]} open */
-function sentence(peak_rps, open) {
+/** @param {number} peak_rps @param {TrialRecord[]} open @param {TrialRecord | undefined} crowd */
+function sentence(peak_rps, open, crowd) {
+  const share = (/** @type {TrialRecord} */ { traffic }) => wholePercent(traffic.goodput_rps / peak_rps)
+  const crowded = crowd && ` (${share(crowd)} of it with ${count(Number(crowd.load.connections))} connections)`
   const left = open
     .filter(({ load }) => Number(load.rate_rps) > peak_rps)
-    .map(({ at, traffic }) => `${wholePercent(traffic.goodput_rps / peak_rps)} of it at ${at.share}x`)
-  return `Peak in a closed loop: ${count(Math.round(peak_rps))}/s; goodput left in an overload: ${left.join(', ') || 'not measured'}.`
+    .map((record) => `${share(record)} of it at ${record.at.share}x`)
+  return `Peak in a closed loop: ${count(Math.round(peak_rps))}/s${crowded ?? ''}; goodput left in an overload: ${left.join(', ') || 'not measured'}.`
 }
 
 /** Whether the time since sending is known; earlier versions did not record it. @param {TrialRecord[]} records */
@@ -128,7 +139,7 @@ const isSplit = (records) => records.some(({ traffic }) => traffic.ok_service_ms
 /** @param {number} peak_rps @param {TrialRecord[]} records */
 function loads(peak_rps, records) {
   const rows = records.map(({ at, load, traffic, probes: { api } }) => [
-    at.phase === 'peak' ? 'peak' : `${at.share}x`,
+    at.share === undefined ? String(at.phase) : `${at.share}x`,
     offered(load),
     count(Math.round(traffic.goodput_rps)),
     wholePercent(traffic.goodput_rps / peak_rps),
