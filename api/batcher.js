@@ -49,7 +49,7 @@ export function sharedInFlight({ statement_ms, roundTrip_ms, most, isFull }) {
 /**
  * Group commit: requests that arrive while a statement is in flight share the next one. It is sent when there is room, not on
  * a timer: an idle service stores a row at once, and a busy one stores many for little more than the cost of one. It is sent once all
- * input that has arrived is read, or, far from the database, once it is full.
+ * input that has arrived is read, or, where more than one full statement may be in flight, once it is full.
  *
  * Up to `batchSlots` statements are in flight while each carries one row, so that no request waits at low load. Statements
  * with several rows are sent while fewer than `sharedInFlight` are in flight.

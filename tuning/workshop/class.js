@@ -6,7 +6,7 @@ import { count, NONE, ratesText } from '../../load/report/format.js'
 import { Results } from '../../load/run/results.js'
 import { median } from '../../load/verdict/ranks.js'
 import { EXERCISES } from './exercises/index.js'
-import { isShown, isSolved, readProgress } from './progress.js'
+import { incidentText, isShown, isSolved, readProgress } from './progress.js'
 
 /** @import { State } from './progress.js' */
 
@@ -95,7 +95,7 @@ export function classBlocks(students) {
     answer(`Students: ${students.length}. Rates of different machines are not compared; guesses and outcomes are.`),
     table(['student', 'machine', 'capacity (sweep)', ...begun.map(({ id }) => id)], rows),
     paragraph(
-      'For each exercise: + or - for the prediction (?: it was not judged), + or - for the expectation of the second run where the exercise asks for one, and the number of tries. An incident has no prediction: its first try counts as the guess, and its minutes follow the tries.',
+      'For each exercise: + or - for the prediction (?: it was not judged), + or - for the expectation of the second run where the exercise asks for one, and the number of tries. An incident has no prediction: its first try counts as the guess, and the time it took follows the tries.',
     ),
     table(['exercise', 'guessed right', 'guesses'], guesses),
     ...(explanations.length > 0
@@ -112,19 +112,14 @@ function markOf(state) {
     const guess = state.comparisons[name]
     return guess ? (guess.right ? '+' : '-') : '?'
   })
-  const end = isSolved(state) ? `${state.outcomes.length}${minutesText(state)}` : 'open'
+  const took = incidentText(state)
+  const end = isSolved(state) ? `${state.outcomes.length}${took ? ` (${took})` : ''}` : 'open'
   return [...guesses, isShown(state) ? 'shown' : end].join(' ')
 }
 
 /** The first try of an incident, which has no prediction, as a guess. @param {State} state */
 function firstOf({ outcomes: [first] }) {
   return first && { right: first.solved }
-}
-
-/** @param {State} state */
-function minutesText({ clock }) {
-  if (!clock?.ended_at) return ''
-  return ` (${Math.max(0, Math.ceil((Date.parse(clock.ended_at) - Date.parse(clock.began_at)) / 60_000))} min)`
 }
 
 /** Summarizes numbers by their range, and choices by their counts. @param {State[]} states */

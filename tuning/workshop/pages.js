@@ -60,7 +60,7 @@ export function keyPage() {
     return [`## ${number}. ${title}`, [...items, `- **Lesson**: ${lesson}`].join('\n')]
   })
   const about =
-    "For the teacher, to print. `npm run docs` writes this page from the exercises. Where an answer depends on the machine, the\nprogram judges it by what that machine measured; a student's number may differ from a neighbour's, and both may be right. A letter such as d) is the one\non the student's page; an option whose letter depends on the machine has none."
+    "For the teacher, to print. `npm run docs` writes this page from the exercises. Where an answer depends on the machine, the\nprogram judges it by what was measured on that machine; a student's number may differ from a neighbour's, and both may be right. A letter such as d) is the one\non the student's page; where an option's letter depends on the machine, no letter is given."
   return `${['# Answer key', about, ...answers].join('\n\n')}\n`
 }
 

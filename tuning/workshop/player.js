@@ -1,3 +1,4 @@
+import { OtherConditions } from '../../load/command/errors.js'
 import { Results } from '../../load/run/results.js'
 import { evidenceOf } from './evidence.js'
 import { figuresOf, questionBlocks } from './exercise.js'
@@ -19,9 +20,13 @@ export class Stopped extends Error {
   }
 }
 
-/** Plays an exercise from its current stage to its end. @param {Desk} desk @throws {Stopped} */
+/**
+ * Plays an exercise from its current stage to its end.
+ * @param {Desk} desk @throws {Stopped} @throws {OtherConditions} if what was measured earlier is gone
+ */
 export async function play(desk) {
   const { exercise, state, say, save } = desk
+  checkMeasured(desk)
   for (const paragraph of exercise.symptoms) say(paragraph)
   for (const text of [remarkOf(state.facts), exercise.remark(state.facts)]) if (text) say(`Here: ${text}`)
   if (!['before', 'predict', 'first'].includes(state.stage)) say(evidenceOf(exercise, foundOf(desk)))
@@ -30,6 +35,14 @@ export async function play(desk) {
     save()
   }
   for (const paragraph of exercise.discussion) say(paragraph)
+}
+
+/** Answers are of no use without the measurements that they are about. @param {Desk} desk @throws {OtherConditions} */
+function checkMeasured({ exercise, state, folder }) {
+  if (state.stage === 'before') return
+  const { trials } = foundOf({ state, folder })
+  if (trials[exercise.before(state.facts).name]) return
+  throw new OtherConditions(`${folder}: expected the measurements of the exercise, got none`)
 }
 
 /** A remark that a student needs before anything is measured. @param {Facts} facts @returns {string | null} */
@@ -80,6 +93,10 @@ const STAGES = {
   async turn(desk) {
     desk.head('Turn a knob')
     await ask('turn', desk)
+    return 'expect'
+  },
+
+  async expect(desk) {
     await ask('expect', desk)
     desk.state.round++
     return 'again'
@@ -145,12 +162,16 @@ async function ask(name, desk) {
   const hints = question.hints.map((hint, i) => `Hint ${i + 1} of ${question.hints.length}: ${hint}`)
   say(questionBlocks(question, found.facts, figuresOf(exercise, found)))
   if (state.clock && !state.clock.ended_at) say(clockOf(desk))
-  say(`(${expected}; ${hints.length > 0 ? '"hint" helps, ' : ''}"quit" leaves)`)
+  // Nobody judges it, and the discussion should not depend on it.
+  const isOptional = name === 'explain'
+  const others = [...(hints.length > 0 ? ['"hint" helps'] : []), ...(isOptional ? ['"skip" leaves it out'] : [])]
+  say(`(${expected}; ${[...others, '"quit" leaves'].join(', ')})`)
   for (const asked_ms = Date.now(); ; ) {
     const said = await desk.line(question, found)
     if (said === null || /^(quit|exit|q)$/i.test(said)) {
       throw new Stopped(by === 'student' ? null : 'the solution did not hold; on an idle machine, it may')
     }
+    if (isOptional && /^skip$/i.test(said)) return
     const value = parse(said)
     if (value !== undefined) {
       const at = new Date().toISOString()
@@ -175,7 +196,7 @@ function judge(name, found, { exercise, state, say }) {
   say(`Your guess: ${comparison.right ? 'right' : 'wrong'}. ${comparison.text}`)
 }
 
-/** All that is known so far. @param {Desk} desk @returns {Found} */
+/** All that is known so far. @param {Pick<Desk, 'state' | 'folder'>} desk @returns {Found} */
 function foundOf({ state, folder }) {
   const answers = Object.fromEntries(state.answers.map(({ question, value }) => [question, value]))
   const records = new Results(folder).readTrials()

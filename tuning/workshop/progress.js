@@ -77,7 +77,9 @@ export function forgetRun(folder, name) {
 /** The initial state of an exercise. @param {Facts} facts of the machine */
 export function newState(facts) {
   return {
-    stage: /** @type {'before' | 'predict' | 'first' | 'limits' | 'turn' | 'again' | 'explain' | 'done'} */ ('before'),
+    stage: /** @type {'before' | 'predict' | 'first' | 'limits' | 'turn' | 'expect' | 'again' | 'explain' | 'done'} */ (
+      'before'
+    ),
     /** Number of times that a knob was turned. */
     round: 0,
     facts,
@@ -96,11 +98,26 @@ export function newState(facts) {
  * @param {string} began_at ISO 8601, as ended_at @param {string | undefined} ended_at @param {number} clock_min minutes allowed @param {number} now_ms
  */
 export function clockText(began_at, ended_at, clock_min, now_ms) {
-  const passed_s = Math.max(0, Math.round(((ended_at ? Date.parse(ended_at) : now_ms) - Date.parse(began_at)) / 1000))
-  const passed = `${Math.floor(passed_s / 60)} min ${passed_s % 60} s`
+  const passed_s = secondsOf(began_at, ended_at ? Date.parse(ended_at) : now_ms)
+  const passed = minutesText(passed_s)
   const isOver = passed_s > 60 * clock_min
   if (!ended_at) return `The clock: ${passed} of ${clock_min} min${isOver ? '; the time is up' : ''}.`
   return `The incident took ${passed}, ${isOver ? `which is more than the ${clock_min} min you had` : `of the ${clock_min} min you had`}.`
+}
+
+/** How long a solved incident took; null if it is not solved, or has no clock. @param {State} state */
+export function incidentText({ clock }) {
+  return clock?.ended_at ? minutesText(secondsOf(clock.began_at, Date.parse(clock.ended_at))) : null
+}
+
+/** A clock that was set back shows no time at all. @param {string} began_at @param {number} end_ms */
+function secondsOf(began_at, end_ms) {
+  return Math.max(0, Math.round((end_ms - Date.parse(began_at)) / 1000))
+}
+
+/** @param {number} whole_s */
+function minutesText(whole_s) {
+  return `${Math.floor(whole_s / 60)} min ${whole_s % 60} s`
 }
 
 /** @param {State | undefined} state */

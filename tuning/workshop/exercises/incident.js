@@ -7,6 +7,7 @@ import { AUDIT_LOCK_MS, closed, goodput, offered, PATIENT, rounded } from '../ki
  */
 
 const DELAY_MS = 20
+const CLOCK_MIN = 15
 
 const HEALTHY = { ...PATIENT, INSERT_MODE: 'single', POOL_MAX: 2, POOL_CONNECT_TIMEOUT_MS: 2000 }
 
@@ -50,8 +51,8 @@ const only = (/** @type {string} */ change) => `only ${change}`
 
 /** @type {Rules} */
 export const incident = {
-  constants: { delay_ms: DELAY_MS },
-  clock_min: 15,
+  constants: { delay_ms: DELAY_MS, clock_min: CLOCK_MIN },
+  clock_min: CLOCK_MIN,
   before: () => closed('last week', HEALTHY, 64),
   first: (found) => [broken('today', FAULTY, found)],
   columns: ['goodput/s', 'success', 'p99', 'API core', 'Postgres', 'pool used', 'waiting', 'statement', 'locked'],

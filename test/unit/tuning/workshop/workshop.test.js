@@ -192,6 +192,12 @@ t.test('--list, --reset, and flags that are wrong', async (t) => {
   t.notOk(fs.existsSync(folder), 'a look leaves nothing behind')
   writeProgress(folder, { format: 'redline-workshop-1', exercises: { files: { ...newState(LINUX), stage: 'turn' } } })
   t.match(await run('--list'), { stdout: /Files and sockets .* begun \|/ })
+  const gone = await run('--exercise', '6')
+  t.equal(gone.status, 2)
+  t.match(
+    gone.stderr,
+    /06-files: expected the measurements of the exercise, got none; .*--exercise 6 .*--reset forgets/,
+  )
   t.match(await run('--reset', '--exercise', '6'), { status: 0, stdout: /Forgotten: files/ })
   for (const [args, message] of /** @type {[string[], RegExp][]} */ ([
     [['--exercise', '13'], /--exercise: expected a whole number from 1 to 12, got "13"/],
@@ -259,7 +265,7 @@ t.test('a class in one table: capacities, guesses, tries; names from outside ope
   fs.writeFileSync(path.join(kim, '01-knee', 'run.json'), JSON.stringify({ verb: 'workshop', plan: {}, machine }))
   const text = terminalOf(classBlocks(readClass(folder)), 200)
   t.match(text, /\| kim +\| Some CPU, 2 cores \| +– \| +\? 2 \|/, 'who only played, and whose guess was not judged')
-  t.match(text, /\| ivy +\| +– \| +– \| +– \| 2 \(7 min\) \|/, 'an incident has no prediction, but a clock')
+  t.match(text, /\| ivy +\| +– \| +– \| +– \| 2 \(6 min 10 s\) \|/, 'an incident has no prediction, but a clock')
   t.match(text, /\| The incident +\| +0 of 1 \| pool-size 1x, postgres-cpu 1x \|/, 'its first try counts')
   t.match(text, /\| ivy +\| The incident \| a lock {3}behind the pool \|/)
   t.match(text, /^Students: 8\./m)
