@@ -109,7 +109,7 @@ export function goFirst(pid, nice) {
     os.setPriority(pid, nice)
     writeFileSync(`/proc/${pid}/autogroup`, String(nice))
   } catch {
-    // Only root may do this; for other users, a recorded lateness of the generator shows whether it mattered.
+    // Only root may do this; for other users, the generator's recorded lateness shows whether it mattered.
   }
 }
 

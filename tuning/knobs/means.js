@@ -24,9 +24,6 @@ const DELAY_TOLERANCE_MS = 5
 /** Time that a proxy and its timers may add to a round trip on a busy machine. */
 const PROXY_TOLERANCE_MS = 3
 
-/** Each of its two ways may be half a millisecond short; but a round trip of half the level or less is another level. */
-const shortestAt = (/** @type {number} */ roundTrip_ms) => Math.max(roundTrip_ms - 1, roundTrip_ms / 2)
-
 /**
  * @typedef {object} Means how a knob is turned, and how its level is read back from what runs
  * @property {(place: Place, level: Level, name: string) => Turned | Promise<Turned>} turn
@@ -131,9 +128,7 @@ export const MEANS = {
   proxy: {
     turn: (place, level) => (level === 0 ? {} : putDistance(place, Number(level))),
     readBack: async (_target, { databaseUrl }, level) => {
-      if (level === 0) return level
-      const [from_ms, below_ms] = [shortestAt(Number(level)), Number(level) + PROXY_TOLERANCE_MS]
-      return inForce(level, await shortestRoundTrip(databaseUrl), below_ms, from_ms)
+      return level === 0 ? level : distanceInForce(Number(level), await shortestRoundTrip(databaseUrl))
     },
   },
 
@@ -152,6 +147,15 @@ export const MEANS = {
     },
     readBack: (_target, _place, level) => level,
   },
+}
+
+/**
+ * The added round trip (ms), or what was measured instead. Each of the proxy's two ways may be half a millisecond short, but half the
+ * level is another level.
+ * @param {number} level @param {number} found_ms
+ */
+export function distanceInForce(level, found_ms) {
+  return inForce(level, found_ms, level + PROXY_TOLERANCE_MS, Math.max(level - 1, level / 2))
 }
 
 /**

@@ -4,6 +4,7 @@ import { cellName } from '../../../../load/report/format.js'
 import { markdownOf } from '../../../../load/report/markdown.js'
 import { PRESETS } from '../../../../tuning/experiments/tune/presets.js'
 import { KNOBS, parseKnob } from '../../../../tuning/knobs/knobs.js'
+import { distanceInForce } from '../../../../tuning/knobs/means.js'
 import { pgbouncerConfig } from '../../../../tuning/knobs/pgbouncer.js'
 import { arithmeticBlocks } from '../../../../tuning/pages/more-cores.js'
 
@@ -73,4 +74,17 @@ t.test('the arithmetic of more cores: a multiple of the best rate that passed', 
   const [one, two] = [...arithmetic.matchAll(/^\| *([\d,]+)\/s/gm)].map(([, rate]) => Number(rate.replaceAll(',', '')))
   t.equal(two, 2 * one)
   t.ok(one <= swept.capacity.low_rps)
+})
+
+t.test('a longer way to the database counts if it is as long as its proxy can make it', async (t) => {
+  for (const [level, found_ms, expected] of /** @type {[number, number, number | string][]} */ ([
+    [10, 8.9, '8.9'],
+    [10, 9, 10],
+    [10, 12.9, 10],
+    [10, 13, '13.0'],
+    [1, 0.1, '0.1'],
+    [1, 0.5, 1],
+  ])) {
+    t.equal(distanceInForce(level, found_ms), expected, `${found_ms} ms for ${level} ms`)
+  }
 })
