@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import http from 'node:http'
 import net from 'node:net'
+import { freePort } from '../../sql/free-port.js'
 
 /**
  * An HTTP server on a port of its own until the test ends.
@@ -111,10 +112,11 @@ async function listening(server) {
 /** A URL on which nobody listens. @param {any} t */
 export async function refusingUrl(t) {
   const { port } = new URL(await tcpServer(t, () => {}))
-  const socket = net.connect(Number(port), '127.0.0.1')
+  // Taken by a connection, this port is given to no other server. It is not one of those that the kernel gives to clients: a client that
+  // got the very port it connects to would be connected to itself (simultaneous open, RFC 9293, 3.5).
+  const socket = net.connect({ port: Number(port), host: '127.0.0.1', localPort: await freePort() })
   t.teardown(() => socket.destroy())
   await once(socket, 'connect')
-  // Taken by a connection, this port is given to no other server.
   const url = `http://127.0.0.1:${socket.localPort}/user`
   t.comment(`nobody listens on ${url}`)
   return url
