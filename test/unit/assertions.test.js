@@ -88,3 +88,22 @@ t.test('every assertion of every test file can fail', async (t) => {
     [],
   )
 })
+
+t.test('CI knows every test by name', async (t) => {
+  const listed = new Set(fs.readFileSync('.ci/tests.txt', 'utf8').split('\n'))
+  const titles = ['unit', 'system', 'lab'].flatMap((tier) =>
+    fs
+      .readdirSync(path.join('test', tier), { recursive: true, encoding: 'utf8' })
+      .filter((file) => file.endsWith('.test.js'))
+      .flatMap((file) => {
+        const text = fs.readFileSync(path.join('test', tier, file), 'utf8')
+        // Only titles that are written out: of a template, the list has what it became.
+        return [...text.matchAll(/^t\.test\(\s*'([^'\\]+)'/gm)].map(([, title]) => `test/${tier}/${file} > ${title}`)
+      }),
+  )
+  t.ok(titles.length > 1000, `${titles.length} titles`)
+  t.strictSame(
+    titles.filter((title) => !listed.has(title)),
+    [],
+  )
+})
