@@ -87,9 +87,10 @@ export const messenger = {
   },
 }
 
-/** Elasticity of the throughput with respect to Postgres's speed. @param {Found} found */
+/** Elasticity of the throughput with respect to Postgres's speed: that of a bottleneck where no dose could show it. @param {Found} found */
 function elasticityOf({ trials }) {
-  return elasticitiesOf([trials.doses]).find(({ resource }) => resource === 'postgres-cpu')?.elasticity ?? 1
+  const postgres = elasticitiesOf([trials.doses]).find(({ resource }) => resource === 'postgres-cpu')
+  return postgres && isMoving(postgres) ? postgres.elasticity : 1
 }
 
 /** @param {ReturnType<typeof elasticitiesOf>[number]} suspect */

@@ -6,7 +6,7 @@ import { KNOBS } from '../../../../tuning/knobs/knobs.js'
 import { evidenceOf } from '../../../../tuning/workshop/evidence.js'
 import { figuresOf, questionBlocks } from '../../../../tuning/workshop/exercise.js'
 import { EXERCISES } from '../../../../tuning/workshop/exercises/index.js'
-import { LINUX, MADE, ONE_CORE } from './made.js'
+import { dosedTrial, LINUX, MADE, ONE_CORE } from './made.js'
 
 for (const exercise of EXERCISES) {
   const { id, before, predict, limits, first, turn, expect, explain } = exercise
@@ -119,6 +119,16 @@ t.test('the stand-in for vegeta is not solved by a few more connections, which s
   }
   t.notOk(solved(ONE_CORE))
   t.ok(solved(LINUX), 'vegeta loses what it does not send')
+})
+
+t.test('where slowing Postgres shows nothing, the answer is that of a bottleneck', async (t) => {
+  const solution = (/** @type {any} */ doses) => {
+    const found = /** @type {any} */ ({ facts: ONE_CORE, trials: { doses }, answers: {} })
+    return Number(EXERCISES.find(({ id }) => id === 'messenger')?.expect?.solution(found))
+  }
+  t.equal(solution(dosedTrial(0)), 2)
+  const half = solution(dosedTrial(0.5))
+  t.ok(half > 1.3 && half < 1.5, `${half}: what was measured`)
 })
 
 t.test('where a process has no limit of files, the answer is that of connections', async (t) => {

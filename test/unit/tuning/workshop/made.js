@@ -50,14 +50,14 @@ function trial({
   })
 }
 
-/** A minute in which the throughput follows Postgres alone. */
-function dosedTrial() {
+/** A minute in which the throughput follows Postgres alone, or with 0 nothing. */
+export function dosedTrial(elasticity = 1) {
   const slices = ['api-cpu', 'postgres-cpu', 'generator-cpu'].flatMap((resource) =>
     Array.from({ length: 12 }, (_, i) => {
       return { suspect: resource, resource, isDosed: i % 2 === 0, share: i % 2 === 0 ? 0.2 : 0 }
     }),
   )
-  const { doses, ticks } = dosed(slices, ({ resource }) => (resource === 'postgres-cpu' ? 1 : 0))
+  const { doses, ticks } = dosed(slices, ({ resource }) => (resource === 'postgres-cpu' ? elasticity : 0))
   const made = trial({ goodput: 140, p99: 300 })
   return { ...made, target: { kind: 'local' }, at: { round: 0 }, doses, traffic: { ...made.traffic, ticks } }
 }
