@@ -68,3 +68,21 @@ t.test('a packed Redline runs in an empty folder', async (t) => {
   const with_MB = size_MB + megabytesOf(path.join(env.XDG_CACHE_HOME, 'redline'))
   t.ok(with_MB > 50 && with_MB < 120, `${Math.round(with_MB)} MB with Postgres`)
 })
+
+t.test('the pages name the package so that npx runs it', async (t) => {
+  const folder = temporaryFolder(t)
+  const elsewhere = path.join(folder, 'elsewhere')
+  fs.mkdirSync(elsewhere)
+  const tarball = await pack(folder)
+  const text = ['README.md', 'load/README.md', 'tuning/README.md'].map((page) => fs.readFileSync(page, 'utf8')).join('\n')
+  const names = [...new Set([...text.matchAll(/npx --yes (\S*\.tgz)/g)].map(([, name]) => name))]
+  t.ok(names.length >= 2, `${names}`)
+  for (const name of names) {
+    const args = ['--yes', '--cache', path.join(folder, 'npm-cache'), name.replace('/path/to', folder), '--help']
+    // From its own folder, or from any other.
+    const cwd = name.startsWith('./') ? folder : elsewhere
+    const { stdout } = await run('npx', args, { cwd, env: ENV }).catch((error) => error)
+    t.equal(path.basename(name), path.basename(tarball))
+    t.match(stdout, 'redline sweep', name)
+  }
+})
