@@ -8,17 +8,21 @@ import { breakdown, cellName, count, milliseconds, NONE, offered, percent, whole
  * @type {{ head: string, text: (record: TrialRecord) => string, is?: 'detail' | 'trouble' }[]}
  */
 const COLUMNS = [
-  { head: 'trial', text: ({ trial }) => String(trial), is: 'detail' },
+  { head: 'trial', text: ({ trial }) => String(trial) },
   { head: 'offered', text: ({ cell, load }) => `${cell ? `${cellName(cell)}: ` : ''}${offered(load)}` },
   { head: 'achieved', text: ({ traffic }) => `${count(Math.round(traffic.achieved_rps))}/s` },
   { head: 'success', text: ({ traffic }) => percent(traffic.success_ratio) },
   { head: 'p50', text: ({ traffic }) => milliseconds(traffic.latency_ms?.p50) },
+  { head: 'p95', text: ({ traffic }) => milliseconds(traffic.latency_ms?.p95), is: 'detail' },
   { head: 'p99', text: ({ traffic }) => milliseconds(traffic.latency_ms?.p99) },
+  { head: 'p99.9', text: ({ traffic }) => milliseconds(traffic.latency_ms?.p999), is: 'detail' },
   { head: 'max', text: ({ traffic }) => milliseconds(traffic.latency_ms?.max), is: 'detail' },
   { head: '201', text: ({ traffic }) => count(traffic.status[201] ?? 0), is: 'detail' },
   { head: 'other answers', text: ({ traffic: { status } }) => breakdown({ ...status, 201: 0 }), is: 'trouble' },
   { head: 'errors', text: ({ traffic }) => breakdown(traffic.errors), is: 'trouble' },
   { head: 'API core', text: ({ probes }) => wholePercent(probes.api.cpu_core_ratio) },
+  { head: 'Postgres', text: ({ probes }) => wholePercent(probes.postgres?.cpu_core_ratio), is: 'detail' },
+  { head: 'generator', text: ({ probes }) => wholePercent(probes.generator.cpu_core_ratio), is: 'detail' },
   {
     head: 'rows stored',
     text: ({ traffic }) => (traffic.rows_stored === null ? NONE : count(traffic.rows_stored)),

@@ -74,7 +74,9 @@ t.test('the pages name the package so that npx runs it', async (t) => {
   const elsewhere = path.join(folder, 'elsewhere')
   fs.mkdirSync(elsewhere)
   const tarball = await pack(folder)
-  const text = ['README.md', 'load/README.md', 'tuning/README.md'].map((page) => fs.readFileSync(page, 'utf8')).join('\n')
+  const text = ['README.md', 'load/README.md', 'tuning/README.md']
+    .map((page) => fs.readFileSync(page, 'utf8'))
+    .join('\n')
   const names = [...new Set([...text.matchAll(/npx --yes (\S*\.tgz)/g)].map(([, name]) => name))]
   t.ok(names.length >= 2, `${names}`)
   for (const name of names) {

@@ -5,6 +5,7 @@ import { sloText } from '../../load/report/slo.js'
 import { conditionsOf } from '../../load/run/conditions.js'
 import { costNear, sustainedIn } from '../../load/verbs/sweep/answer.js'
 import { sweepPictures } from '../../load/verbs/sweep/pictures.js'
+import { promisedRate } from '../../load/verbs/sweep/promise.js'
 import { RESOURCES } from '../../load/verdict/resources.js'
 import { evidence } from './evidence/evidence.js'
 
@@ -59,6 +60,7 @@ function benchPicture() {
 const ROWS = {
   'durable requests': ({ run }) => ratesText(run.capacity),
   'sustained for a minute': (sweep) => `${sustainedRate(sweep)}/s, with a p99 of ${sustainedP99(sweep)}`,
+  'safe to promise': ({ run, records }) => `${count(Number(promisedRate({ capacity: run.capacity, records })))}/s`,
   'API CPU per request': costText,
   'the bottleneck': (sweep) => `\`${sweep.run.limit.resource}\`: ${isText(sweep)}`,
   evidence: ({ run }) => run.limit.evidence[0],

@@ -6,6 +6,7 @@ import { sloText } from '../../report/slo.js'
 import { sharedCore } from '../../verdict/ledger.js'
 import { median } from '../../verdict/ranks.js'
 import { RESOURCES } from '../../verdict/resources.js'
+import { mixedItem, promiseText } from './promise.js'
 
 /**
  * @import { Item } from '../../report/blocks.js'
@@ -27,6 +28,8 @@ export function sweepItems(findings) {
   const items = [
     capacityText(findings),
     sustainedText(findings),
+    promiseText(findings),
+    mixedItem(findings.records),
     costText(findings),
     speedText(findings),
     sharedCoreText(findings),

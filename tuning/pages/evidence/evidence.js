@@ -36,6 +36,7 @@ export async function keptReports() {
   for (const folder of readdirSync(KEPT).map((name) => path.join(KEPT, name))) {
     const [source] = sourcesOf([folder], { sweep, ...VERBS })
     await writeAgain(source, {
+      folder,
       writeText(name, text) {
         // The page is left out: it holds the pictures twice, and can be made at any time.
         if (name !== 'report.html') files[path.join(folder, name)] = text

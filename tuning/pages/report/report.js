@@ -94,7 +94,7 @@ async function again({ experiment, folder, run, records }, { out }) {
 
 /**
  * Writes the report of a run anew: report.md, its pictures and report.html.
- * @param {Pick<Source, 'experiment' | 'run' | 'records'>} source @param {{ writeText: (name: string, text: string) => void }} folder
+ * @param {Pick<Source, 'experiment' | 'run' | 'records'>} source @param {{ folder: string, writeText: (name: string, text: string) => void }} folder
  */
 export async function writeAgain({ experiment, run, records }, folder) {
   const trials = 'measure' in experiment ? null : records

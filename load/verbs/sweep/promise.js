@@ -1,0 +1,95 @@
+import { isValid } from '../../capacity/ladder.js'
+import { speedOf } from '../../capacity/of-records.js'
+import { roundOutwards } from '../../capacity/rates.js'
+import { count, milliseconds, percent } from '../../report/format.js'
+import { median } from '../../verdict/ranks.js'
+
+/**
+ * @import { Item } from '../../report/blocks.js'
+ * @import { Capacity, TrialRecord } from '../../report/record.js'
+ */
+
+/**
+ * Share of the rate that never failed which is safe to promise. While a service stalls for a second, the requests of a second queue;
+ * a spare quarter works them off in three seconds: backlog / (capacity - rate) = 0.75 / 0.25.
+ */
+const SAFE_SHARE = 0.75
+/** Trials whose figures differ by less than this factor are alike. */
+const UNLIKE = 1.1
+
+/**
+ * The rate (requests/s) that can be promised: well below all that failed. Null without a rate that passed.
+ * @param {{ capacity: Capacity | null, records: TrialRecord[] }} findings
+ */
+export function promisedRate(findings) {
+  const most_rps = neverFailed(findings)
+  return most_rps === null ? null : roundOutwards(SAFE_SHARE * most_rps, 'down')
+}
+
+/** @param {{ capacity: Capacity | null, records: TrialRecord[] }} findings */
+export function promiseText(findings) {
+  const [safe_rps, most_rps] = [promisedRate(findings), neverFailed(findings)]
+  if (safe_rps === null || most_rps === null) return null
+  const isEnd = most_rps === findings.capacity?.low_rps
+  const of = isEnd ? 'the lower end of the capacity' : `the lowest rate that failed (${count(most_rps)}/s)`
+  return `Safe to promise here: ${count(safe_rps)}/s, three quarters of ${of}. The spare quarter works off a stall of one second in three.`
+}
+
+/** The lower end of the capacity or, if that is lower, the lowest rate at which a trial failed. @param {{ capacity: Capacity | null, records: TrialRecord[] }} findings */
+function neverFailed({ capacity, records }) {
+  if (capacity?.low_rps == null) return null
+  const failed = judged(records).filter(({ outcome }) => outcome.verdict === 'fail')
+  return Math.min(capacity.low_rps, ...failed.map(({ load }) => Number(load.rate_rps)))
+}
+
+/** The rates at which some trials passed and others failed, with what distinguishes them; null without any. @param {TrialRecord[]} records @returns {Item | null} */
+export function mixedItem(records) {
+  const all = judged(records)
+  const rates = [...new Set(all.map(({ load }) => Number(load.rate_rps)))].sort((a, b) => a - b)
+  const items = rates.flatMap((rate_rps) => {
+    const own = all.filter(({ load }) => load.rate_rps === rate_rps)
+    const [passed, failed] = ['pass', 'fail'].map((verdict) => own.filter(({ outcome }) => outcome.verdict === verdict))
+    if (passed.length === 0 || failed.length === 0) return []
+    const passes = `${passed.length} ${passed.length === 1 ? 'trial' : 'trials'} passed`
+    const fails = `${failed.length} failed (${failed.map(failureText).join('; ')})`
+    return `${count(rate_rps)}/s: ${passes}, ${fails}. ${differenceText(passed, failed)}`
+  })
+  return items.length > 0 ? { text: 'Rates that both passed and failed:', items } : null
+}
+
+/** Valid trials at a rate, of the service as it is; without first estimates, and without those at another speed of the core. @param {TrialRecord[]} records */
+function judged(records) {
+  const others = speedOf(records)?.others ?? []
+  return records.filter((record) => {
+    const { at, cell, doses, load } = record
+    const isUsual = load.loop === 'open' && !cell && !doses && at.phase !== 'plateau'
+    return isUsual && isValid(record) && !others.includes(record)
+  })
+}
+
+/** @param {TrialRecord} record */
+function failureText({ trial, traffic, limit }) {
+  const { success_ratio, latency_ms } = traffic
+  const seen = success_ratio < 1 ? `${percent(success_ratio)} successes` : `p99 ${milliseconds(latency_ms?.p99)}`
+  return `trial ${trial}: ${[seen, limit?.resource].filter(Boolean).join(', ')}`
+}
+
+/** What the trials that failed had that those that passed had not. @param {TrialRecord[]} passed @param {TrialRecord[]} failed */
+function differenceText(passed, failed) {
+  const [short_s, long_s] = [
+    Math.max(...passed.map(({ load }) => load.duration_s)),
+    Math.min(...failed.map(({ load }) => load.duration_s)),
+  ]
+  if (long_s > short_s) return `What failed lasted longer (${long_s} s against ${short_s} s).`
+  const [cheap_us, dear_us] = [costOf(passed), costOf(failed)]
+  if (dear_us > UNLIKE * cheap_us) {
+    return `Where it failed, a request cost the service ${dear_us.toFixed(1)} us of CPU, against ${cheap_us.toFixed(1)}.`
+  }
+  const alike = Number.isNaN(dear_us / cheap_us) ? '' : ', and a request cost as much'
+  return `They lasted as long${alike}: what decided comes and goes, such as a stall or a queue that happened to form.`
+}
+
+/** Median CPU time of a request (us); NaN if it is unknown. @param {TrialRecord[]} records */
+function costOf(records) {
+  return median(records.flatMap(({ probes }) => probes.api.cpu_us_per_request ?? []))
+}
