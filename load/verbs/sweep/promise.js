@@ -18,7 +18,7 @@ const SAFE_SHARE = 0.75
 const UNLIKE = 1.1
 
 /**
- * The rate (requests/s) that can be promised: well below all that failed. Null without a rate that passed.
+ * The rate (requests/s) that can be promised: well below all that failed. Null unless one rate passed and another failed.
  * @param {{ capacity: Capacity | null, records: TrialRecord[] }} findings
  */
 export function promisedRate(findings) {
@@ -37,7 +37,7 @@ export function promiseText(findings) {
 
 /** The lower end of the capacity or, if that is lower, the lowest rate at which a trial failed. @param {{ capacity: Capacity | null, records: TrialRecord[] }} findings */
 function neverFailed({ capacity, records }) {
-  if (capacity?.low_rps == null) return null
+  if (capacity?.low_rps == null || capacity.high_rps === null) return null
   const failed = judged(records).filter(({ outcome }) => outcome.verdict === 'fail')
   return Math.min(capacity.low_rps, ...failed.map(({ load }) => Number(load.rate_rps)))
 }
