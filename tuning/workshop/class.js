@@ -3,79 +3,39 @@ import path from 'node:path'
 import { UsageError } from '../../load/command/errors.js'
 import { answer, paragraph, table } from '../../load/report/blocks.js'
 import { count, NONE, ratesText } from '../../load/report/format.js'
-import { Results } from '../../load/run/results.js'
 import { median } from '../../load/verdict/ranks.js'
 import { EXERCISES } from './exercises/index.js'
-import { incidentText, isShown, isSolved, readProgress } from './progress.js'
-
-/** @import { State } from './progress.js' */
+import { incidentText, isShown, isSolved } from './progress.js'
+import { readHandIn, readStudent } from './student.js'
 
 /**
- * The results of a class, by name. Each folder in `folder` is a student's results folder, which contains `workshop/` and runs; or
- * contains such a folder as `results/`; or is the folder of the workshop itself. A student without results has `isEmpty` set.
+ * @import { State } from './progress.js'
+ * @import { Student } from './student.js'
+ */
+
+/**
+ * The results of a class, by name. Each folder in `folder` is a student's, and so is each .json file, which the student handed in.
  * @param {string} folder @throws {UsageError} if there are none
  */
 export function readClass(folder) {
   if (!fs.existsSync(folder)) throw new UsageError(`--class: expected a folder, got ${folder}`)
-  const folders = fs.readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory())
-  const students = folders.map(({ name }) => readStudent(path.join(folder, name)))
+  const entries = fs.readdirSync(folder, { withFileTypes: true })
+  const students = entries.flatMap((entry) => {
+    const place = path.join(folder, entry.name)
+    if (entry.isDirectory()) return [readStudent(place)]
+    return entry.isFile() && path.extname(entry.name) === '.json' ? [readHandIn(place)] : []
+  })
   if (students.some(({ isEmpty }) => !isEmpty)) return students.sort((a, b) => a.name.localeCompare(b.name))
-  throw new UsageError(`--class: expected a results folder for each student in ${folder}, got none with anything in it`)
-}
-
-/** The results of a student. @param {string} place @typedef {ReturnType<typeof readStudent>} Student */
-function readStudent(place) {
-  const inner = path.join(place, 'results')
-  const folder = fs.existsSync(inner) ? inner : place
-  const own = [path.join(folder, 'workshop'), folder].find((one) => fs.existsSync(path.join(one, 'progress.json')))
-  // Names of runs begin with their time.
-  const names = fs.readdirSync(folder).sort()
-  const runs = names.flatMap((name) => readRun(path.join(folder, name)) ?? [])
-  const played = own && own !== folder ? fs.readdirSync(own).sort() : []
-  const [{ machine } = { machine: null }] = [
-    ...runs,
-    ...played.flatMap((name) => readRun(path.join(String(own), name)) ?? []),
-  ]
-  return {
-    name: path.basename(place),
-    isEmpty: !own && runs.length === 0,
-    exercises: /** @type {Record<string, State>} */ ({}),
-    isUnreadable: /** @type {boolean | undefined} */ (undefined),
-    machine: machine ? `${machine.cpu_model}, ${machine.cores} cores` : NONE,
-    capacities: runs.flatMap(({ verb, capacity, problem, answer }) => {
-      return verb === 'sweep' && capacity && !problem && answer !== 'none' ? [capacity] : []
-    }),
-    ...(own && exercisesIn(own)),
-  }
-}
-
-/** @param {string} folder of a workshop @returns {{ exercises: Record<string, State>, isUnreadable?: true }} */
-function exercisesIn(folder) {
-  try {
-    return { exercises: readProgress(folder).exercises }
-  } catch (error) {
-    // Nor must one broken file.
-    if (error instanceof UsageError) return { exercises: {}, isUnreadable: true }
-    throw error
-  }
-}
-
-/** @param {string} folder @returns {any} null for no run, or one that ended before its first trial */
-function readRun(folder) {
-  try {
-    return new Results(folder).readRun()
-  } catch (error) {
-    // One broken folder must not hide the others.
-    if (error instanceof UsageError) return null
-    throw error
-  }
+  throw new UsageError(
+    `--class: expected a results folder or a hand-in (.json) of each student in ${folder}, got none with anything in it`,
+  )
 }
 
 /** Capacities and results by student in one table, and guesses by exercise in another. @param {Student[]} students */
 export function classBlocks(students) {
   const begun = EXERCISES.filter(({ id }) => students.some(({ exercises }) => id in exercises))
-  const rows = students.map(({ name, machine, capacities, exercises, isUnreadable, isEmpty }) => [
-    `${plain(name)}${isUnreadable ? ' (progress.json cannot be read)' : isEmpty ? ' (nothing was found)' : ''}`,
+  const rows = students.map(({ name, machine, capacities, exercises, unreadable, isEmpty }) => [
+    `${plain(name)}${unreadable ? ` (${plain(unreadable)} cannot be read)` : isEmpty ? ' (nothing was found)' : ''}`,
     plain(machine),
     capacities.map(ratesText).join('; ') || NONE,
     ...begun.map(({ id }) => markOf(exercises[id])),

@@ -6,7 +6,7 @@ import { Results } from '../../load/run/results.js'
 
 /** @import { Comparison, Exercise, Facts, Rules } from './exercise.js' */
 
-const FILE = 'progress.json'
+export const PROGRESS_FILE = 'progress.json'
 const FORMAT = 'redline-workshop-1'
 
 /**
@@ -17,7 +17,7 @@ const FORMAT = 'redline-workshop-1'
 
 /** @param {string} folder @returns {Progress} @throws {UsageError} if something else is kept there */
 export function readProgress(folder) {
-  const file = path.join(folder, FILE)
+  const file = path.join(folder, PROGRESS_FILE)
   if (!fs.existsSync(file)) {
     refuseForeign(folder)
     return { format: FORMAT, exercises: {} }
@@ -42,7 +42,7 @@ function parsed(file) {
 /** Writes in one step: after a crash the file has the last state or the one before. @param {string} folder @param {Progress} progress */
 export function writeProgress(folder, progress) {
   fs.mkdirSync(folder, { recursive: true })
-  new Results(folder).writeText(FILE, `${JSON.stringify(progress, null, 2)}\n`)
+  new Results(folder).writeText(PROGRESS_FILE, `${JSON.stringify(progress, null, 2)}\n`)
 }
 
 /**
@@ -72,6 +72,18 @@ export function forget(folder, exercises) {
 /** Removes the run of an exercise: trials of an earlier attempt must not answer a new one. @param {string} folder @param {string} name */
 export function forgetRun(folder, name) {
   fs.rmSync(path.join(folder, name), { recursive: true, force: true })
+}
+
+/** Whether a value from outside has the shape of an exercise's state. @param {any} value */
+export function isState(value) {
+  const answers = Array.isArray(value?.answers) && value.answers.every(isObject)
+  const outcomes = Array.isArray(value?.outcomes) && value.outcomes.every(isObject)
+  return typeof value?.stage === 'string' && answers && outcomes && isObject(value.comparisons)
+}
+
+/** @param {unknown} value */
+function isObject(value) {
+  return typeof value === 'object' && value !== null
 }
 
 /** The initial state of an exercise. @param {Facts} facts of the machine */

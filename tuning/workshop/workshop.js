@@ -12,6 +12,7 @@ import { EXERCISES } from './exercises/index.js'
 import { exerciseExperiment } from './experiment.js'
 import { play, Stopped } from './player.js'
 import { forget, readProgress, stateText } from './progress.js'
+import { handIn } from './student.js'
 
 /**
  * @import { Block } from '../../load/report/blocks.js'
@@ -25,6 +26,7 @@ const FLAGS = {
   list: { value: '', about: 'shows the exercises and your progress' },
   exercise: numberFlag('plays this one (default: the first that is not solved)', 1, EXERCISES.length),
   solution: { value: '', about: 'plays the solution from where you are: shows its answers, and measures them' },
+  'hand-in': { value: 'FILE.json', about: 'writes what you did to one file, for the teacher' },
   reset: { value: '', about: 'forgets the answers and measurements of --exercise N, or of all exercises' },
   out: { value: 'DIR', about: `folder for progress and results (default ${DEFAULTS.out})` },
   ...DATABASE_FLAG,
@@ -39,7 +41,8 @@ export const workshop = {
   flags: FLAGS,
   examples: `  npm run workshop                          continues where you left off; an exercise takes 5 to 15 minutes
   npm run workshop -- --exercise 4
-  npm run workshop -- --exercise 4 --solution`,
+  npm run workshop -- --exercise 4 --solution
+  npm run workshop -- --hand-in ada.json`,
 
   async run({ given, json }, io) {
     const flags = /** @type {Flags} */ ({ ...DEFAULTS, ...given, json })
@@ -60,13 +63,15 @@ export const workshop = {
 
 /** @param {Flags} flags */
 function refuseBoth(flags) {
-  const given = ['list', 'solution', 'reset'].filter((name) => flags[name])
+  const given = ['list', 'solution', 'hand-in', 'reset'].filter((name) => flags[name])
   if (given.length > 1) throw new UsageError(`--${given[1]}: cannot be combined with --${given[0]}`)
-  if (flags.list && flags.exercise) throw new UsageError('--exercise: cannot be combined with --list')
+  const alone = ['list', 'hand-in'].find((name) => flags[name])
+  if (alone && flags.exercise) throw new UsageError(`--exercise: cannot be combined with --${alone}`)
 }
 
-/** Output of --list and --reset. @param {Flags} flags @returns {Said | null} */
-function withoutPlaying({ list, reset, exercise, out: folder }) {
+/** Output of --hand-in, --list and --reset. @param {Flags} flags @returns {Said | null} */
+function withoutPlaying({ 'hand-in': file, list, reset, exercise, out: folder }) {
+  if (file) return { said: handIn(file, folder) }
   if (list) {
     const { exercises } = readProgress(folder)
     const rows = EXERCISES.map(({ number, id, title, minutes, difficulty }) => {

@@ -25,7 +25,10 @@ const FLAGS = {
     value: 'DIR',
     about: "new or empty folder for what is written (default: the run's own; results/<time>-report for several)",
   },
-  class: { value: 'DIR', about: "everybody's capacities and guesses, from a folder with the results of each student" },
+  class: {
+    value: 'DIR',
+    about: "everybody's capacities and guesses, from a folder with the results or the hand-in of each student",
+  },
   'across-machines': { value: '', about: 'runs of different machines, too; the page says so on top' },
 }
 

@@ -276,7 +276,10 @@ t.test('a class in one table: capacities, guesses, tries; names from outside ope
   t.match(text, /\| ada +\| +Some CPU, 2 cores \| 5,000 to 5,500\/s \| \+ - 2 \|/)
   t.match(text, /\| eve {3}x +\| +– \| +– \| +open \|/)
   t.match(text, /\| Where does it bend\? \| +1 of 1 \| +4,000 to 4,000, median 4,000 \|/)
-  t.throws(() => readClass(path.join(folder, 'nothing')), /--class: expected a results folder for each student/)
+  t.throws(
+    () => readClass(path.join(folder, 'nothing')),
+    /--class: expected a results folder or a hand-in \(\.json\) of each student/,
+  )
 
   const report = (/** @type {string[]} */ ...args) => {
     return said({ report: reportOn({}) }, ['report', '--class', folder, ...args])
@@ -286,6 +289,68 @@ t.test('a class in one table: capacities, guesses, tries; names from outside ope
   const out = path.join(temporaryFolder(t), 'class')
   t.match(await report('--out', out), { status: 0 })
   t.match(fs.readFileSync(path.join(out, 'report.html'), 'utf8'), />ada</)
+})
+
+t.test('a hand-in is one file, and a class of such files is the same table', async (t) => {
+  const folder = temporaryFolder(t)
+  const results = path.join(folder, 'results')
+  const out = path.join(results, 'workshop')
+  const run = (/** @type {string[]} */ ...args) => said(VERBS, ['workshop', ...args, '--out', out])
+  const file = path.join(folder, 'class', 'ada.json')
+  fs.mkdirSync(path.dirname(file))
+  t.match(await run('--hand-in', file), {
+    status: 2,
+    stderr: /--hand-in: expected an exercise that was begun in .*, got/,
+  })
+  t.notOk(fs.existsSync(file))
+
+  const answers = [
+    { question: 'predict', said: '4000', value: 4000, by: /** @type {const} */ ('student'), at: '', took_ms: 1 },
+  ]
+  const knee = { ...newState(LINUX), answers, comparisons: { predict: { right: true, text: '' } } }
+  writeProgress(out, { format: 'redline-workshop-1', exercises: { knee } })
+  const sweep = path.join(results, '20261121T080000Z-sweep')
+  fs.mkdirSync(sweep)
+  const machine = { cpu_model: 'Some CPU', cores: 2 }
+  fs.writeFileSync(
+    path.join(sweep, 'run.json'),
+    JSON.stringify({ verb: 'sweep', plan: {}, machine, capacity: { low_rps: 5000, high_rps: 5500 } }),
+  )
+  t.match(await run('--hand-in', file), { status: 0, stdout: /ada\.json: 1 exercise/ })
+  t.match(await run('--hand-in', file), { status: 0 }, 'again, after another exercise')
+
+  const table = () => terminalOf(classBlocks(readClass(path.dirname(file))), 200)
+  t.match(table(), /\| ada +\| Some CPU, 2 cores \| 5,000 to 5,500\/s \| \+ open \|/)
+  fs.cpSync(results, path.join(folder, 'class', 'bea'), { recursive: true })
+  t.match(table(), /\| ada .*\n\| bea +\| Some CPU, 2 cores \| 5,000 to 5,500\/s \| \+ open \|/, 'beside folders')
+
+  const others = {
+    'cut.json': '{"format":"redl',
+    'other.json': '{"format":"other"}',
+    'null.json': 'null',
+    'state.json': '{"format":"redline-hand-in-1","name":"x","machine":"m","capacities":[],"exercises":{"knee":5}}',
+    'rates.json': '{"format":"redline-hand-in-1","name":"x","machine":"m","capacities":[7],"exercises":{}}',
+  }
+  for (const [name, text] of Object.entries(others)) fs.writeFileSync(path.join(folder, 'class', name), text)
+  fs.writeFileSync(path.join(folder, 'class', 'notes.txt'), 'nobody')
+  for (const name of Object.keys(others)) {
+    t.match(table(), new RegExp(`\\| ${name.replace('.json', '')} \\(${name} cannot be read\\) +\\|`))
+  }
+  t.match(table(), /^Students: 7\./m)
+
+  const mine = path.join(folder, 'mine.json')
+  fs.writeFileSync(mine, '{}')
+  t.match(await run('--hand-in', mine), { status: 2, stderr: /--hand-in: expected a new file, .*, got .*mine\.json/ })
+  t.equal(fs.readFileSync(mine, 'utf8'), '{}')
+  t.match(await run('--hand-in', path.join(folder, 'ada')), {
+    status: 2,
+    stderr: /expected a name that ends in \.json/,
+  })
+  t.match(await run('--hand-in', path.join(folder, 'no', 'ada.json')), {
+    status: 2,
+    stderr: /--hand-in: .*no such file/,
+  })
+  t.match(await run('--hand-in', mine, '--list'), { status: 2, stderr: /cannot be combined/ })
 })
 
 /** @param {Parameters<typeof main>[0]} verbs @param {string[]} argv */
