@@ -1,19 +1,43 @@
+import fs from 'node:fs'
+import path from 'node:path'
 import { fileURLToPath } from 'node:url'
-
-/** Whether this code runs from an installed package, not from a checkout with its own scripts. */
-const IS_INSTALLED = fileURLToPath(import.meta.url).includes('/node_modules/')
 
 /** Scripts whose name differs from their verb. @type {Record<string, string>} */
 const VERB_OF = { 'bench:generators': 'generators' }
 
 /**
- * Rewrites the commands in a text to what its reader can type: `npm run sweep -- --quick` in a checkout, `redline sweep --quick`
- * with an installed package.
- * @param {string} text @param {boolean} [isInstalled]
+ * How to call an installed package; null in a checkout, which has its own scripts.
+ * @param {string} root folder of the package @param {string} cwd @param {(file: string) => string} [read] a file
  */
-export function spoken(text, isInstalled = IS_INSTALLED) {
-  if (!isInstalled) return text
+export function installedCommand(root, cwd, read = (file) => fs.readFileSync(file, 'utf8')) {
+  const modules = path.dirname(root)
+  if (path.basename(modules) !== 'node_modules') return null
+  const holder = path.dirname(modules)
+  const packed = packedName(() => read(path.join(holder, 'package.json')))
+  if (packed) return `npx --yes ${packed}`
+  const isBelow = `${cwd}${path.sep}`.startsWith(`${holder}${path.sep}`)
+  return isBelow ? 'npx redline' : 'redline'
+}
+
+/** What npx was given, if it installed the package in its own cache; null otherwise. @param {() => string} read the package.json there */
+function packedName(read) {
+  try {
+    return JSON.parse(read())._npx.packages[0]
+  } catch {
+    return null
+  }
+}
+
+const COMMAND = installedCommand(fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, ''), process.cwd())
+
+/**
+ * Rewrites the commands in a text to what its reader can type: `npm run sweep -- --quick` in a checkout, for example
+ * `redline sweep --quick` with an installed package.
+ * @param {string} text @param {string | null} [command]
+ */
+export function spoken(text, command = COMMAND) {
+  if (command === null) return text
   return text.replace(/\bnpm run (?:--silent )?([a-z][a-z:-]*)( --(?=\s))?/g, (_, script) => {
-    return `redline ${VERB_OF[script] ?? script}`
+    return `${command} ${VERB_OF[script] ?? script}`
   })
 }

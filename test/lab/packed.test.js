@@ -80,11 +80,12 @@ t.test('the pages name the package so that npx runs it', async (t) => {
   const names = [...new Set([...text.matchAll(/npx --yes (\S*\.tgz)/g)].map(([, name]) => name))]
   t.ok(names.length >= 2, `${names}`)
   for (const name of names) {
-    const args = ['--yes', '--cache', path.join(folder, 'npm-cache'), name.replace('/path/to', folder), '--help']
+    const given = name.replace('/path/to', folder)
+    const args = ['--yes', '--cache', path.join(folder, 'npm-cache'), given, '--help']
     // From its own folder, or from any other.
     const cwd = name.startsWith('./') ? folder : elsewhere
     const { stdout } = await run('npx', args, { cwd, env: ENV }).catch((error) => error)
     t.equal(path.basename(name), path.basename(tarball))
-    t.match(stdout, 'redline sweep', name)
+    t.match(stdout, `npx --yes ${given} sweep`, 'and it says how to call it again')
   }
 })

@@ -47,16 +47,18 @@ function rowOf({ number, title }) {
 /**
  * Plays an exercise through the real program, twice: first with lines that are not understood, hints and wrong answers, leaving in the
  * middle, then with --solution.
- * @param {number} number @param {{ folder: string, env?: NodeJS.ProcessEnv }} options
+ * @param {number} number @param {{ folder: string, env?: NodeJS.ProcessEnv, within?: string[] }} options within: a command that runs
+ *   the program
  * @returns codes: the exit codes of both runs; transcript: their output
  */
-export function playThrough(number, { folder, env = process.env }) {
+export function playThrough(number, { folder, env = process.env, within = [] }) {
   const { id, predict, limits, turn, expect } = EXERCISES[number - 1]
   const guesses = [predict, limits, turn].flatMap((question) => (question ? [...CLUELESS, question.wrong] : []))
   const lines = [...guesses, ...(expect ? [EXPECTED] : []), 'quit']
   const command = [CLI, 'workshop', '--exercise', String(number), '--out', folder]
   const sessions = [command, [...command, '--solution']].map((args) => {
-    return spawnSync(process.execPath, args, { env, encoding: 'utf8', input: `${lines.join('\n')}\n` })
+    const [program, ...rest] = [...within, process.execPath, ...args]
+    return spawnSync(program, rest, { env, encoding: 'utf8', input: `${lines.join('\n')}\n` })
   })
   return {
     codes: sessions.map(({ status }) => status),

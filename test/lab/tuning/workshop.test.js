@@ -1,5 +1,6 @@
-import { spawn, spawnSync } from 'node:child_process'
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
+import fs from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
 import { terminalOf } from '../../../load/report/terminal.js'
@@ -8,6 +9,7 @@ import { playThrough } from '../../../tuning/workshop/play.js'
 import { readProgress } from '../../../tuning/workshop/progress.js'
 import { processesOf, temporaryFolder } from '../../support/lab.js'
 import { newDatabase } from '../../support/postgres.js'
+import { withoutRoot } from '../../support/skip.js'
 
 const PROGRAM = ['tuning/cli.js', 'workshop']
 
@@ -86,3 +88,24 @@ t.test(
     t.strictSame(processesOf(folder), [])
   },
 )
+
+/** Programs that macOS has, too: no taskset, no prlimit, no setpriv. */
+const COMMON = ['sh', 'ps', 'id', 'cp', 'chmod', 'ln', 'cat', 'kill', 'uname']
+const HIDE_PROC = 'mount --make-rprivate / && mount -t tmpfs none /proc && PATH=$COMMON exec "$@"'
+
+t.test('as on macOS: no /proc, nothing to pin or limit with', { skip: withoutRoot() ?? false }, async (t) => {
+  const { url } = await newDatabase(t)
+  const folder = temporaryFolder(t)
+  const common = path.join(folder, 'bin')
+  fs.mkdirSync(common)
+  for (const name of COMMON) fs.symlinkSync(String(execFileSync('which', [name])).trim(), path.join(common, name))
+  const env = { ...process.env, DATABASE_URL: url, COMMON: common }
+  const within = ['unshare', '--mount', 'sh', '-c', HIDE_PROC, 'sh']
+  const { codes, transcript, state } = playThrough(6, { folder: path.join(folder, 'class'), env, within })
+  t.strictSame(codes, [0, 0], transcript.slice(-1000))
+  t.match(transcript, /Here: This system cannot\s+pin a process to a core/)
+  t.match(transcript, /Your guess: wrong\. At its limit: max-connections/)
+  t.match(transcript, /Not solved: \d.*Solved: 100 % succeeded/s)
+  t.equal(state.stage, 'done')
+  t.strictSame(processesOf(folder), [])
+})

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { spoken } from '../../../../load/command/spoken.js'
+import { installedCommand, spoken } from '../../../../load/command/spoken.js'
 
 t.test('a text names the commands that its reader can type', async (t) => {
   /** @type {[text: string, installed: string][]} */
@@ -13,7 +13,27 @@ t.test('a text names the commands that its reader can type', async (t) => {
     ['npm install', 'npm install'],
   ]
   for (const [text, installed] of rows) {
-    t.equal(spoken(text, true), installed)
-    t.equal(spoken(text, false), text)
+    t.equal(spoken(text, 'redline'), installed)
+    t.equal(spoken(text, null), text)
   }
+})
+
+t.test('an installed package is called the way in which it was installed', async (t) => {
+  const npx = JSON.stringify({ _npx: { packages: ['file:/usb/redline-0.1.0.tgz'] } })
+  /** @type {[name: string, root: string, cwd: string, json: string, command: string | null][]} */
+  const rows = [
+    ['a checkout', '/home/ada/redline', '/home/ada/redline', '{}', null],
+    ['globally', '/usr/lib/node_modules/redline', '/home/ada', '{}', 'redline'],
+    ['in this folder', '/home/ada/class/node_modules/redline', '/home/ada/class', '{}', 'npx redline'],
+    ['in a folder above', '/home/ada/node_modules/redline', '/home/ada/class', '{}', 'npx redline'],
+    ['in a folder of a similar name', '/home/ada/node_modules/redline', '/home/ada2', '{}', 'redline'],
+    ['by npx', '/root/.npm/_npx/1f/node_modules/redline', '/x', npx, 'npx --yes file:/usb/redline-0.1.0.tgz'],
+    ['by something that left no file', '/usr/lib/node_modules/redline', '/x', '', 'redline'],
+  ]
+  for (const [name, root, cwd, json, command] of rows)
+    t.equal(
+      installedCommand(root, cwd, () => json),
+      command,
+      name,
+    )
 })
