@@ -86,7 +86,14 @@ function brokenBounds(traffic, slo) {
 
 /** @param {ReturnType<typeof boundedLatencies>[0]} latency */
 function comparison({ entry, name, seen_ms, bound_ms }) {
-  return `${entry && `${entry}: `}${name} ${seen_ms} ms ${seen_ms > bound_ms ? '>' : '<='} ${bound_ms} ms`
+  const isOver = seen_ms > bound_ms
+  return `${entry && `${entry}: `}${name} ${shortened(seen_ms, bound_ms)} ms ${isOver ? '>' : '<='} ${bound_ms} ms`
+}
+
+/** A figure to three digits, or to as many as show on which side of a bound it lies. @param {number} value @param {number} bound */
+function shortened(value, bound) {
+  const rounded = [3, 4, 5, 6].map((digits) => Number(value.toPrecision(digits)))
+  return rounded.find((one) => one > bound === value > bound) ?? value
 }
 
 /**
