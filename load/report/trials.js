@@ -4,7 +4,7 @@ import { breakdown, cellName, count, milliseconds, NONE, offered, percent, whole
 /** @import { TrialRecord } from './record.js' */
 
 /**
- * The columns of a table of trials. A terminal shows no `detail`, and `trouble` only if there was any.
+ * The columns of a table of trials. A terminal shows no `detail`; only it shows `trouble`, and that only if there was any.
  * @type {{ head: string, text: (record: TrialRecord) => string, is?: 'detail' | 'trouble' }[]}
  */
 const COLUMNS = [
@@ -18,8 +18,10 @@ const COLUMNS = [
   { head: 'p99.9', text: ({ traffic }) => milliseconds(traffic.latency_ms?.p999), is: 'detail' },
   { head: 'max', text: ({ traffic }) => milliseconds(traffic.latency_ms?.max), is: 'detail' },
   { head: '201', text: ({ traffic }) => count(traffic.status[201] ?? 0), is: 'detail' },
-  { head: 'other answers', text: ({ traffic: { status } }) => breakdown({ ...status, 201: 0 }), is: 'trouble' },
-  { head: 'errors', text: ({ traffic }) => breakdown(traffic.errors), is: 'trouble' },
+  { head: 'other answers', text: ({ traffic: { status } }) => breakdown({ ...status, 201: 0 }), is: 'detail' },
+  { head: 'not 2xx', text: ({ traffic: { status } }) => breakdown(withoutSuccesses(status)), is: 'trouble' },
+  { head: 'errors', text: errorsText, is: 'detail' },
+  { head: 'errors', text: errorsText, is: 'trouble' },
   { head: 'API core', text: ({ probes }) => wholePercent(probes.api.cpu_core_ratio) },
   { head: 'Postgres', text: ({ probes }) => wholePercent(probes.postgres?.cpu_core_ratio), is: 'detail' },
   { head: 'generator', text: ({ probes }) => wholePercent(probes.generator.cpu_core_ratio), is: 'detail' },
@@ -33,13 +35,19 @@ const COLUMNS = [
 
 /** All trials of a run, one per row, in the order in which they ran. @param {TrialRecord[]} records */
 export function trialTable(records) {
-  return tableOf(COLUMNS, records)
+  return tableOf(
+    COLUMNS.filter(({ is }) => is !== 'trouble'),
+    records,
+  )
 }
 
 /** The trial table for a terminal, with fewer columns. @param {TrialRecord[]} records */
 export function shortTrialTable(records) {
-  const isEmpty = (/** @type {typeof COLUMNS[0]} */ { text }) => records.every((record) => text(record) === '0')
-  const shown = COLUMNS.filter((column) => column.is !== 'detail' && !(column.is === 'trouble' && isEmpty(column)))
+  const isAlways = (/** @type {typeof COLUMNS[0]} */ { text }, /** @type {string} */ shown) =>
+    records.every((record) => text(record) === shown)
+  const shown = COLUMNS.filter((column) => {
+    return column.is !== 'detail' && !isAlways(column, NONE) && !(column.is === 'trouble' && isAlways(column, '0'))
+  })
   return tableOf(shown, records)
 }
 
@@ -48,6 +56,16 @@ function tableOf(columns, records) {
   const heads = columns.map(({ head }) => head)
   const rows = records.map((record) => columns.map(({ text }) => text(record)))
   return table(heads, rows, { align: heads.map((head) => (head === 'outcome' ? 'l' : 'r')) })
+}
+
+/** @param {TrialRecord} record */
+function errorsText({ traffic }) {
+  return breakdown(traffic.errors)
+}
+
+/** @param {Record<string, number>} status */
+function withoutSuccesses(status) {
+  return Object.fromEntries(Object.entries(status).filter(([code]) => !/^2\d\d$/.test(code)))
 }
 
 /** @param {TrialRecord} record */

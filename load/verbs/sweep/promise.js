@@ -71,7 +71,8 @@ function judged(records) {
 function failureText({ trial, traffic, limit }) {
   const { success_ratio, latency_ms } = traffic
   const seen = success_ratio < 1 ? `${percent(success_ratio)} successes` : `p99 ${milliseconds(latency_ms?.p99)}`
-  return `trial ${trial}: ${[seen, limit?.resource].filter(Boolean).join(', ')}`
+  const named = limit && limit.resource !== 'none-reached' ? `, ${limit.resource}` : ''
+  return `trial ${trial}: ${seen}${named}`
 }
 
 /** What the trials that failed had that those that passed had not. @param {TrialRecord[]} passed @param {TrialRecord[]} failed */

@@ -82,6 +82,11 @@ t.test('a rate on which all trials agree needs no explanation', async (t) => {
   t.equal(mixedItem([made(1, 900, 'pass'), made(2, 900, 'fail', { cell: { HEAP: 'large' } })]), null)
 })
 
+t.test('a trial that failed for no visible reason names none', async (t) => {
+  const records = [made(1, 900, 'pass'), made(2, 900, 'fail', { limit: { resource: 'none-reached' } })]
+  t.match(/** @type {any} */ (mixedItem(records)).items[0], '1 failed (trial 2: p99 400 ms).')
+})
+
 t.test('rates in rising order, each once', async (t) => {
   const records = [1000, 900].flatMap((rate, i) => [made(2 * i, rate, 'pass'), made(2 * i + 1, rate, 'fail')])
   const item = /** @type {any} */ (mixedItem(records))
