@@ -53,11 +53,13 @@ export function readStudent(place) {
 
 /** @param {string} folder of a workshop @returns {{ exercises: Record<string, State>, unreadable?: string }} */
 function exercisesIn(folder) {
+  const unreadable = { exercises: {}, unreadable: PROGRESS_FILE }
   try {
-    return { exercises: readProgress(folder).exercises }
+    const { exercises } = readProgress(folder)
+    return Object.values(exercises).every(isState) ? { exercises } : unreadable
   } catch (error) {
     // Nor must one broken file.
-    if (error instanceof UsageError) return { exercises: {}, unreadable: PROGRESS_FILE }
+    if (error instanceof UsageError) return unreadable
     throw error
   }
 }

@@ -248,6 +248,8 @@ t.test('a class in one table: capacities, guesses, tries; names from outside ope
   writeProgress(path.join(folder, 'bea'), { format: 'redline-workshop-1', exercises: { knee: unjudged } })
   fs.mkdirSync(path.join(folder, 'cut', 'workshop'), { recursive: true })
   fs.writeFileSync(path.join(folder, 'cut', 'workshop', 'progress.json'), '{"format":"redl')
+  const odd = { format: 'redline-workshop-1', exercises: { knee: { stage: 'done' } } }
+  writeProgress(path.join(folder, 'odd', 'workshop'), /** @type {any} */ (odd))
   fs.mkdirSync(path.join(folder, 'nothing'))
   fs.cpSync(path.join(folder, 'bea'), path.join(folder, 'ned', 'results'), { recursive: true })
   const clock = { began_at: '2026-11-21T08:00:00.000Z', ended_at: '2026-11-21T08:06:10.000Z' }
@@ -268,11 +270,12 @@ t.test('a class in one table: capacities, guesses, tries; names from outside ope
   t.match(text, /\| ivy +\| +– \| +– \| +– \| 2 \(6 min 10 s\) \|/, 'an incident has no prediction, but a clock')
   t.match(text, /\| The incident +\| +0 of 1 \| pool-size 1x, postgres-cpu 1x \|/, 'its first try counts')
   t.match(text, /\| ivy +\| The incident \| a lock {3}behind the pool \|/)
-  t.match(text, /^Students: 8\./m)
+  t.match(text, /^Students: 9\./m)
   t.match(text, /\| ned +\| +– \| +– \| +\? \+ 2 \|/, 'whose folder was copied as a whole')
   t.match(text, /\| nothing \(nothing was found\) +\| +– \| +– \| +– \|/)
   t.match(text, /\| bea +\| +– \| +– \| +\? \+ 2 \|/, 'a prediction that was not judged')
   t.match(text, /\| cut \(progress\.json cannot be read\) +\| +– \| +– \| +– \|/)
+  t.match(text, /\| odd \(progress\.json cannot be read\) +\| +– \| +– \| +– \|/, 'of another shape')
   t.match(text, /\| ada +\| +Some CPU, 2 cores \| 5,000 to 5,500\/s \| \+ - 2 \|/)
   t.match(text, /\| eve {3}x +\| +– \| +– \| +open \|/)
   t.match(text, /\| Where does it bend\? \| +1 of 1 \| +4,000 to 4,000, median 4,000 \|/)
@@ -284,7 +287,7 @@ t.test('a class in one table: capacities, guesses, tries; names from outside ope
   const report = (/** @type {string[]} */ ...args) => {
     return said({ report: reportOn({}) }, ['report', '--class', folder, ...args])
   }
-  t.match(await report(), { status: 0, stdout: /Students: 8.*ada.*eve/s })
+  t.match(await report(), { status: 0, stdout: /Students: 9.*ada.*eve/s })
   t.match(await report('results'), { status: 2, stderr: /--class: cannot be combined with a folder, got results/ })
   const out = path.join(temporaryFolder(t), 'class')
   t.match(await report('--out', out), { status: 0 })
