@@ -159,7 +159,7 @@ t.test(
     t.equal(await on(start), '', 'which returns at once')
     t.match(await on(start), 'a run is under way already')
     const said = await on('follow')
-    t.match(said, /^\| +500\/s +\|.*\n\| +1,000\/s +\|/m)
+    t.match(said, /^\| +1 \| +500\/s +\|.*\n\| +2 \| +1,000\/s +\|/m)
     t.match(said, 'of 1000 stored')
     t.strictSame(ourProcesses(box), [], 'and nothing of it runs on the box any more')
   },
