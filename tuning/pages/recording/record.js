@@ -10,7 +10,7 @@ import { animationOf } from './svg.js'
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
 const COMMAND = process.argv[2] ?? 'npm run --silent sweep'
-const SIZE = { columns: 100, rows: 26, step_s: 3, answer: /^- Capacity:|^Capacity:/ }
+const SIZE = { columns: 100, rows: 36, step_s: 3, answer: /^- Capacity:|^Capacity:/ }
 const TIMES = { most_s: 1, whole_s: 30, last_s: 8 }
 
 const folder = mkdtempSync(path.join(tmpdir(), 'redline-recording-'))
