@@ -86,8 +86,8 @@ function differenceText(passed, failed) {
   if (dear_us > UNLIKE * cheap_us) {
     return `Where it failed, a request cost the service ${dear_us.toFixed(1)} us of CPU, against ${cheap_us.toFixed(1)}.`
   }
-  const alike = Number.isNaN(dear_us / cheap_us) ? '' : ', and a request cost as much'
-  return `They lasted as long${alike}: what decided comes and goes, such as a stall or a queue that happened to form.`
+  const alike = Number.isNaN(dear_us / cheap_us) ? 'not longer' : 'neither longer nor dearer'
+  return `What failed was ${alike}: what decided comes and goes, such as a stall or a queue that happened to form.`
 }
 
 /** Median CPU time of a request (us); NaN if it is unknown. @param {TrialRecord[]} records */

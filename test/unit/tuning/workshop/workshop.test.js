@@ -332,14 +332,15 @@ t.test('a hand-in is one file, and a class of such files is the same table', asy
     'other.json': '{"format":"other"}',
     'null.json': 'null',
     'state.json': '{"format":"redline-hand-in-1","name":"x","machine":"m","capacities":[],"exercises":{"knee":5}}',
-    'rates.json': '{"format":"redline-hand-in-1","name":"x","machine":"m","capacities":[7],"exercises":{}}',
+    'rates.json': JSON.stringify({ ...JSON.parse(fs.readFileSync(file, 'utf8')), capacities: [7] }),
+    'nothing.json': JSON.stringify({ ...JSON.parse(fs.readFileSync(file, 'utf8')), exercises: {} }),
   }
   for (const [name, text] of Object.entries(others)) fs.writeFileSync(path.join(folder, 'class', name), text)
   fs.writeFileSync(path.join(folder, 'class', 'notes.txt'), 'nobody')
   for (const name of Object.keys(others)) {
     t.match(table(), new RegExp(`\\| ${name.replace('.json', '')} \\(${name} cannot be read\\) +\\|`))
   }
-  t.match(table(), /^Students: 7\./m)
+  t.match(table(), /^Students: 8\./m)
 
   const mine = path.join(folder, 'mine.json')
   fs.writeFileSync(mine, '{}')
