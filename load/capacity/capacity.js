@@ -183,11 +183,11 @@ function relaxStep(plan, records, notApplied) {
 function accusations(plan, records) {
   const limit = searchedLimit(plan, records)
   // The settings before any limit was relaxed.
-  const settings = of(records, 'search').at(-1)?.settings ?? {}
+  const seen = of(records, 'search').at(-1)
   return [limit?.resource, limit?.runner_up].flatMap((resource, i) => {
     // The settings of a service that is not ours stay as they are. The proof tests the pool under overload, where a larger one can show
     // its full gain.
-    const cell = plan.url !== null || (plan.proves && resource === POOL) ? null : relaxedCell(resource, settings)
+    const cell = plan.url !== null || (plan.proves && resource === POOL) ? null : relaxedCell(resource, seen)
     return cell ? [{ resource: String(resource), phase: ACCUSATIONS[i], cell }] : []
   })
 }
@@ -203,7 +203,7 @@ function poolCell(plan, records) {
   const limit = searchedLimit(plan, records)
   const mayRelax = plan.confirms || plan.enlarges_pool
   if (!mayRelax || (limit?.resource !== POOL && limit?.runner_up !== POOL)) return null
-  return relaxedCell(POOL, of(records, 'search').at(-1)?.settings ?? {})
+  return relaxedCell(POOL, of(records, 'search').at(-1))
 }
 
 /**

@@ -45,6 +45,7 @@ export function watchKernel({ url, ours }) {
           ...Object.fromEntries(grown),
           time_wait,
           accept_queue_max: port === null ? null : accept_queue_max,
+          somaxconn: port === null ? null : numberIn('/proc/sys/net/core/somaxconn', /^(\d+)/),
           ...Object.fromEntries(pressures),
           cores: coreShares(first.cores, cores),
           disk,

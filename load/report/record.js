@@ -30,9 +30,9 @@
  *   { waits?: Record<string, number>, cores?: string, quota_cores?: number, throttled_ratio?: number, checkpoint_s?: number, checkpoint_problem?: string,
  *   commit_problem?: string | null, postgres_problem?: string }} PostgresProbe commit_problem: why commits cannot be slowed, or null if they
  *   can; round_trip_ms: the shortest from this machine, at the start of the run; postgres_problem: why it could not be looked at
- * @typedef {Figures<'listen_overflows' | 'listen_drops' | 'accept_queue_max' | 'retransmits' | 'segments_sent' | 'tracking_drops' | 'time_wait' |
+ * @typedef {Figures<'listen_overflows' | 'listen_drops' | 'accept_queue_max' | 'somaxconn' | 'retransmits' | 'segments_sent' | 'tracking_drops' | 'time_wait' |
  *   'pressure_cpu_ratio' | 'pressure_io_ratio' | 'pressure_memory_ratio' | 'memory_available_bytes'> & { cores?: Record<string, CoreShare>, disk?: DiskUse }} KernelProbe pressure: share
- *   of the time in which some task waited for this resource
+ *   of the time in which some task waited for this resource; somaxconn: the kernel's bound of an accept queue, which older records lack
  * @typedef {{ read_bytes: number, written_bytes: number, busy_ratio: number, flushes?: number, flush_ratio?: number }} DiskUse busy, flush:
  *   share of the time for which the busiest disk did this; older records lack flushes
  * @typedef {{ busy_ratio: number, interrupts_ratio: number, steal_ratio: number }} CoreShare shares of a core's time

@@ -17,6 +17,8 @@ const LEAST_TAKEN = 0.5
 const LEAST = 0.5
 /** A resource is full at this share of its own counter. */
 const FULL = 0.95
+/** A core that is busy for this share of the time leaves at most a tenth of the cycle to everything that runs elsewhere. */
+const DOMINANT = 0.9
 /** A core that is busy for less than this is no limit alone, and cores that together fill less of a cycle do not take turns in it. */
 const BUSY = 0.75
 /** A part of Postgres that can be slowed alone, and the whole. */
@@ -134,9 +136,17 @@ export function provenBy(records) {
   if (fullest?.elasticity >= LEAST && new Set(coresOf(records, onFull)).size === 1) {
     return { kind: 'full', suspects: [narrowest(pairs, fullest, moving)] }
   }
+  const dominant = onFull.length === 0 ? dominantOf(records, sharing) : undefined
+  if (dominant && dominant.elasticity >= LEAST) return { kind: 'full', suspects: [narrowest(pairs, dominant, moving)] }
   if (!takesTurns) return { kind: 'undecided', suspects: sharing }
   const isTie = new Set(coresOf(records, onFull)).size > 1
   return { kind: isTie ? 'tie' : 'lock-step', suspects: sharing }
+}
+
+/** The only suspect whose core is busy nearly all the time; undefined if there are several, on one core or on two. @param {TrialRecord[]} records @param {Elasticity[]} suspects */
+function dominantOf(records, suspects) {
+  const dominant = suspects.filter((one) => (busyRatio(records, [one]) ?? 0) >= DOMINANT)
+  return dominant.length === 1 ? dominant[0] : undefined
 }
 
 /** Total utilization of the suspects' cores; null: unknown. @param {TrialRecord[]} records @param {Elasticity[]} suspects */

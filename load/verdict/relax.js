@@ -4,7 +4,7 @@ import { ADDED_RTT } from '../system/between.js'
 
 /**
  * @import { Place } from '../targets/index.js'
- * @import { Cell, TrialRecord } from '../report/record.js'
+ * @import { Cell, KernelProbe, TrialRecord } from '../report/record.js'
  */
 
 /** Upper bound for POOL_MAX: our Postgres allows 200 connections by default, and others need some of them. */
@@ -13,7 +13,7 @@ const MOST_CONNECTIONS = 150
 /**
  * The causal check: relax a limit that we can set by one notch, large enough to stand out from the noise, and repeat the trial at the
  * edge. Relaxing the true limit moves the capacity; relaxing one that was only correlated does not.
- * @type {Record<string, (settings: Settings) => Cell | null>}
+ * @type {Record<string, (settings: Settings, kernel: Partial<KernelProbe>) => Cell | null>}
  * @typedef {Record<string, string | number | null>} Settings as the service reported them
  */
 const NOTCHES = {
@@ -21,7 +21,11 @@ const NOTCHES = {
   'pool-timeout': times('POOL_CONNECT_TIMEOUT_MS', 100),
   nofile: times('NOFILE', 16),
   'max-connections': times('MAX_CONNECTIONS', 16),
-  'accept-queue': times('LISTEN_BACKLOG', 512, SETTINGS.LISTEN_BACKLOG.max),
+  'accept-queue': (settings, { somaxconn }) => {
+    // The kernel cuts a larger backlog down to this, so where it is the bound, relaxing ours would show nothing.
+    const isOurs = !somaxconn || somaxconn >= LEAST_LONGER * Number(settings.LISTEN_BACKLOG)
+    return isOurs ? times('LISTEN_BACKLOG', 512, SETTINGS.LISTEN_BACKLOG.max)(settings) : null
+  },
   'keep-alive-race': ({ KEEP_ALIVE_TIMEOUT_MS: own_ms }) => {
     const usual_ms = SETTINGS.KEEP_ALIVE_TIMEOUT_MS.default
     return Number(own_ms) < usual_ms ? { KEEP_ALIVE_TIMEOUT_MS: usual_ms } : null
@@ -31,12 +35,18 @@ const NOTCHES = {
   'api-gc': () => ({ HEAP: 'large' }),
 }
 
+/** An accept queue must become so many times longer for its relaxing to stand out from the noise. */
+const LEAST_LONGER = 2
+
 /** Node uses the last of repeated flags, so these override earlier ones. */
 const LARGE_HEAP = ['--max-old-space-size=2048', '--max-semi-space-size=64']
 
-/** The cell that relaxes a limit, such as { POOL_MAX: 4 }; null: no setting of ours. @param {string | null | undefined} resource @param {Settings} settings */
-export function relaxedCell(resource, settings) {
-  return NOTCHES[resource ?? '']?.(settings) ?? null
+/**
+ * The cell that relaxes a limit, such as { POOL_MAX: 4 }; null: no setting of ours, or none that would change anything.
+ * @param {string | null | undefined} resource @param {Pick<TrialRecord, 'settings' | 'probes'> | undefined} seen a trial before
+ */
+export function relaxedCell(resource, seen) {
+  return seen ? (NOTCHES[resource ?? '']?.(seen.settings, seen.probes.kernel) ?? null) : null
 }
 
 /**

@@ -50,9 +50,12 @@ export function rateLimit({ traffic }) {
 
 /** @type {Detect} */
 export function acceptQueue({ settings, traffic, probes }) {
-  const { listen_overflows = 0, listen_drops = 0, accept_queue_max = 0 } = probes.kernel
+  const { listen_overflows = 0, listen_drops = 0, accept_queue_max = 0, somaxconn } = probes.kernel
+  const { LISTEN_BACKLOG } = settings
   const lost = Math.max(listen_overflows, listen_drops)
-  const backlog = settings.LISTEN_BACKLOG ? ` (LISTEN_BACKLOG=${settings.LISTEN_BACKLOG})` : ''
+  const isCut = somaxconn && somaxconn < Number(LISTEN_BACKLOG)
+  const cut = isCut ? `, of which net.core.somaxconn allows ${somaxconn}` : ''
+  const backlog = LISTEN_BACKLOG ? ` (LISTEN_BACKLOG=${LISTEN_BACKLOG}${cut})` : ''
   const turnedAway = `the kernel turned ${count(lost)} connections away from a full accept queue${backlog}; up to ${count(accept_queue_max)} were seen waiting in it`
   return ofFailed(lost, traffic, turnedAway)
 }

@@ -67,7 +67,7 @@ function proofStep(plan, side, records) {
   if (!plan.proves || !isOurs(plan, side) || rungs.length === 0) return null
   const seen = rungs.reduce((one, other) => (other.traffic.goodput_rps > one.traffic.goodput_rps ? other : one))
   const isAccused = [seen.limit.resource, seen.limit.runner_up].includes(POOL)
-  const notch = isAccused ? relaxedCell(POOL, seen.settings) : null
+  const notch = isAccused ? relaxedCell(POOL, seen) : null
   const load = { ...CLOSED, connections: seen.load.connections }
   return nextOfProof({ ...plan, warmup_s: WARMUP_S }, records, {
     seen,

@@ -114,7 +114,7 @@ function design(plan, records) {
     const step = { at: { block }, left_s: (places.length - i) * (warmup_s + duration_s + 1), load }
     const planted = plantedTrial(own)
     if (!planted) return { ...step, cell: { fault } }
-    const notch = relaxedCell(planted.limit.resource, planted.settings)
+    const notch = relaxedCell(planted.limit.resource, planted)
     const cell = { fault, ...notch }
     const again = own.filter((record) => record.at.phase !== 'proof' && isSameCell(record.cell, cell))
     if (notch && !isSettled(again, isValid, MAX_INVALID)) return { ...step, cell }

@@ -760,6 +760,18 @@ t.test('connections that the kernel turns away, and time that passes on the way'
       5,
       [text(' (LISTEN_BACKLOG=128)')],
     ],
+    [
+      'that the kernel cuts',
+      { settings: { LISTEN_BACKLOG: 511 }, probes: { kernel: { ...kernel, somaxconn: 128 } } },
+      5,
+      [text(' (LISTEN_BACKLOG=511, of which net.core.somaxconn allows 128)')],
+    ],
+    [
+      'that the kernel does not cut',
+      { settings: { LISTEN_BACKLOG: 128 }, probes: { kernel: { ...kernel, somaxconn: 128 } } },
+      5,
+      [text(' (LISTEN_BACKLOG=128)')],
+    ],
     ['with an unknown one', { probes: { kernel: { ...kernel, listen_overflows: 5, listen_drops: 3 } } }, 5, [text('')]],
     ['none', { probes: { kernel: { accept_queue_max: 128 } } }, 0, []],
   ])

@@ -6,6 +6,11 @@ const SETTINGS = {
   KEEP_ALIVE_TIMEOUT_MS: 1000,
 }
 
+/** @param {any} resource @param {any} settings @param {object} [kernel] */
+function relaxedBy(resource, settings, kernel = {}) {
+  return relaxedCell(resource, /** @type {any} */ ({ settings, probes: { kernel } }))
+}
+
 t.test('a limit that is a knob of ours is relaxed by one notch, from what was read back', async (t) => {
   const rows = [
     ['pool-size', { POOL_MAX: 8 }],
@@ -22,12 +27,26 @@ t.test('a limit that is a knob of ours is relaxed by one notch, from what was re
     [undefined, null],
   ]
   for (const [resource, cell] of /** @type {any[]} */ (rows))
-    t.strictSame(relaxedCell(resource, SETTINGS), cell, resource)
-  t.equal(relaxedCell('pool-size', {}), null, 'what was not read back cannot be relaxed')
-  t.strictSame(relaxedCell('pool-size', { POOL_MAX: 100 }), { POOL_MAX: 150 }, 'no further than Postgres goes along')
-  t.equal(relaxedCell('pool-size', { POOL_MAX: 150 }), null, 'nor where it is there already')
-  t.equal(relaxedCell('keep-alive-race', { KEEP_ALIVE_TIMEOUT_MS: 65_000 }), null, 'what is as usual is not the cause')
-  t.strictSame(relaxedCell('accept-queue', { LISTEN_BACKLOG: 511 }), { LISTEN_BACKLOG: 65_535 }, 'within its range')
+    t.strictSame(relaxedBy(resource, SETTINGS), cell, resource)
+  t.equal(relaxedCell('pool-size', undefined), null, 'nothing is known')
+  t.equal(relaxedBy('pool-size', {}), null, 'what was not read back cannot be relaxed')
+  t.strictSame(relaxedBy('pool-size', { POOL_MAX: 100 }), { POOL_MAX: 150 }, 'no further than Postgres goes along')
+  t.equal(relaxedBy('pool-size', { POOL_MAX: 150 }), null, 'nor where it is there already')
+  t.equal(relaxedBy('keep-alive-race', { KEEP_ALIVE_TIMEOUT_MS: 65_000 }), null, 'what is as usual is not the cause')
+  t.strictSame(relaxedBy('accept-queue', { LISTEN_BACKLOG: 511 }), { LISTEN_BACKLOG: 65_535 }, 'within its range')
+})
+
+t.test("a backlog is not relaxed where the kernel's own bound keeps the queue as short", async (t) => {
+  const longest = { LISTEN_BACKLOG: 65_535 }
+  for (const [somaxconn, cell] of /** @type {any[]} */ ([
+    [128, null],
+    [511, null],
+    [1000, null],
+    [1022, longest],
+    [4096, longest],
+    [null, longest],
+  ]))
+    t.strictSame(relaxedBy('accept-queue', { LISTEN_BACKLOG: 511 }, { somaxconn }), cell, `${somaxconn}`)
 })
 
 t.test('the place of a relaxed target differs in that one thing', async (t) => {
