@@ -1,4 +1,5 @@
 import { breakdown, count, decimal, milliseconds, percent, wholePercent } from '../../../../load/report/format.js'
+import { busyShare } from '../../../../load/verdict/ledger.js'
 import { median } from '../../../../load/verdict/ranks.js'
 import { totalsOf } from '../../../stats/design.js'
 import { CONFIDENCE, pairedRatio, ratioText, verdictOf } from '../../../stats/effects.js'
@@ -18,6 +19,9 @@ const IDLE_RATIO = 0.5
 /** Rows of the published table, by number. */
 const OVERLOADS = [3, 4, 5, 6, 7]
 const CLAIMED_CAPACITY = 8
+/** Rows whose services are set alike, and get their core the most and the fewest times per request: at the lowest load and in overload. */
+const CALM = 1
+const BUSIEST = 5
 
 /** Names of the article's generator and of ours. @type {Record<Generator, string>} */
 const SENDERS = { 'vegeta-unbounded': "vegeta's defaults", paced: 'bounded generator' }
@@ -80,7 +84,7 @@ const COMPARISONS = [
 export function conclusionsOf(trialsOf, bySockets) {
   const [timeout, served, files, ...others] = COMPARISONS.map((one) => compared(one, trialsOf))
   timeout.evidence.push(refusedText(trialsOf))
-  return [noFailures(trialsOf), timeout, served, files, switching(bySockets), ...others, codeZero(trialsOf)]
+  return [noFailures(trialsOf), timeout, served, files, switching(bySockets, trialsOf), ...others, codeZero(trialsOf)]
 }
 
 /** Number of times that the service got its core, per success. @param {TrialRecord} record */
@@ -88,14 +92,35 @@ export function switchesOf({ probes, traffic }) {
   return Number(probes.api.context_switches) / traffic.ok
 }
 
-/** @param {TrialRecord[][]} bySockets */
-function switching([few, many]) {
+/**
+ * Switches are a cause only if they are more, if the goodput is lower, and if their price explains it. An upper bound of the price:
+ * at a low load, the service gets its core more often per request, and a request costs more CPU time, also because less of it is done
+ * at once. If all of that were the price of switches, and the service's core were the limit, then the goodput would fall by the CPU
+ * time that the additional switches add to a request.
+ * @param {TrialRecord[][]} bySockets @param {TrialsOf} trialsOf
+ */
+function switching([few, many], trialsOf) {
+  const [ofFew, ofMany, ofCalm, ofBusiest] = [few, many, trialsOf(CALM, 'paced'), trialsOf(BUSIEST, 'paced')].map(
+    byBlock,
+  )
   const ratioOf = (/** @type {(record: TrialRecord) => number} */ value) => {
-    const [reference, other] = [few, many].map((own) => new Map(own.map((record) => [record.at.block, value(record)])))
+    const [reference, other] = [ofFew, ofMany].map(
+      (own) => new Map([...own].map(([block, one]) => [block, value(one)])),
+    )
     return pairedRatio(reference, other, CONFIDENCE)
   }
   const switches = ratioOf(switchesOf)
   const goodput = ratioOf(({ traffic }) => Math.max(1, traffic.goodput_rps))
+  const prices_us = new Map([...ofCalm].map(([block, calm]) => [block, priceOf(calm, ofBusiest.get(block))]))
+  const without = new Map([...ofFew].map(([block, one]) => [block, cpuOf(one)]))
+  const added = new Map(
+    [...ofFew].map(([block, one]) => {
+      const other = ofMany.get(block)
+      const more = other ? switchesOf(other) - switchesOf(one) : Number.NaN
+      return [block, cpuOf(one) + Number(prices_us.get(block)) * more]
+    }),
+  )
+  const cost = pairedRatio(added, without, CONFIDENCE)
   const claim = { published: 'The results are worse because of context switching', by: 'the article' }
   if (few.length === 0 || many.length === 0) return { ...claim, ...NOTHING }
   return {
@@ -103,11 +128,38 @@ function switching([few, many]) {
     verdict: bothOf(
       verdictOf({ expect: 'more', least_ratio: 1.1 }, switches),
       verdictOf({ expect: 'less', least_ratio: 1.1 }, goodput),
+      verdictOf({ expect: 'less', least_ratio: 1.1 }, cost),
     ),
     evidence: [
       `more open sockets relative to fewer: context switches per request ${ratioText(switches)}, goodput ${ratioText(goodput)}`,
+      ...(cost.pairs > 0
+        ? [
+            `a switch costs at most ${decimal(median([...prices_us.values()].filter(Number.isFinite)), 0)} us of CPU (as if nothing else made a request dearer in row ${CALM} than in row ${BUSIEST}, bounded generator), so the additional ones leave at least ${ratioText(cost)} of the goodput, even if the service's core is the limit; it was ${wholePercent(median(many.map(coreOf)))} busy`,
+          ]
+        : []),
     ],
   }
+}
+
+/** @param {TrialRecord[]} trials */
+function byBlock(trials) {
+  return new Map(trials.map((record) => [Number(record.at.block), record]))
+}
+
+/** Upper bound of the CPU time (us) per switch; NaN if the calmer service does not switch more. @param {TrialRecord} calm @param {TrialRecord | undefined} busiest */
+function priceOf(calm, busiest) {
+  const more = busiest ? switchesOf(calm) - switchesOf(busiest) : Number.NaN
+  return more > 0 ? (cpuOf(calm) - cpuOf(/** @type {TrialRecord} */ (busiest))) / more : Number.NaN
+}
+
+/** CPU time (us) of the service per request. @param {TrialRecord} record */
+function cpuOf({ probes }) {
+  return Number(probes.api.cpu_us_per_request)
+}
+
+/** Utilization of the service's core. @param {TrialRecord} record */
+function coreOf({ probes, target }) {
+  return busyShare(probes.kernel, target.cores) ?? Number.NaN
 }
 
 /** A claim of two parts holds if both do, and falls with either. @param {Verdict[]} parts @returns {Verdict} */

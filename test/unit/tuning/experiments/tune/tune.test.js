@@ -183,19 +183,28 @@ t.test('"more than twice as many" needs twice as many; "20 will do" allows a fif
   t.strictSame(verdictsAt([2.1, 0.75]), ['reproduced', 'refuted'])
 })
 
-t.test('"worse because of context switching" needs more switches and a lower goodput', async (t) => {
-  const verdictAt = (/** @type {number} */ switches, /** @type {number} */ goodput) => {
-    const records = articleRun(({ traffic, probes, at }) => {
-      const [times, share] = at.sockets === 1900 ? [switches, goodput] : [1, 1]
-      const api = { ...probes.api, context_switches: traffic.ok * times }
-      return { traffic: { ...traffic, goodput_rps: 1000 * share }, probes: { ...probes, api } }
-    })
-    return analyseArticle(ARTICLE, records).conclusions[4].verdict
-  }
-  t.equal(verdictAt(1.3, 0.8), 'reproduced')
-  t.equal(verdictAt(1.3, 1), 'refuted', 'nothing is worse')
-  t.equal(verdictAt(1, 0.8), 'refuted', 'something else is the cause')
-})
+t.test(
+  '"worse because of context switching" needs more switches, a lower goodput, and switches that cost enough',
+  async (t) => {
+    const foundAt = (/** @type {number} */ switches, /** @type {number} */ goodput, price_us = 50, calm = 3) => {
+      const records = articleRun(({ traffic, probes, at }) => {
+        const [times, share] = at.sockets === 1900 ? [switches, goodput] : [at.row === 0 ? calm : 1, 1]
+        const cpu_us_per_request = 50 + price_us * (times - 1)
+        const api = { ...probes.api, context_switches: traffic.ok * times, cpu_us_per_request }
+        return { traffic: { ...traffic, goodput_rps: 1000 * share }, probes: { ...probes, api } }
+      })
+      return analyseArticle(ARTICLE, records).conclusions[4]
+    }
+    const verdictAt = (/** @type {Parameters<typeof foundAt>} */ ...how) => foundAt(...how).verdict
+    t.equal(verdictAt(1.3, 0.8), 'reproduced')
+    t.equal(verdictAt(1.3, 1), 'refuted', 'nothing is worse')
+    t.equal(verdictAt(1, 0.8), 'refuted', 'something else is the cause')
+    const cheap = foundAt(1.3, 0.8, 10)
+    t.equal(cheap.verdict, 'refuted', '0.3 more switches of 10 us each do not take a fifth of 50 us')
+    t.match(cheap.evidence[1], /^a switch costs at most 10 us .* leave at least 0\.94x \[0\.94–0\.94\] of the goodput/)
+    t.equal(verdictAt(1.3, 0.8, 50, 1), 'undecided', 'a price that is not known decides nothing')
+  },
+)
 
 t.test('its conclusions, tested on trials that are made up', async (t) => {
   const records = articleRun(({ load, traffic, probes, at, limit }) => {
