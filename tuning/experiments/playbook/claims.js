@@ -83,7 +83,7 @@ const CHAPTERS = {
     },
     'semi-space-saves-nothing': {
       sentence:
-        'Semi-spaces (halves of the young generation) of 64 MiB instead of 16 do not change the CPU per request.',
+        'Below the capacity, semi-spaces (halves of the young generation) of 64 MiB instead of 16 do not change the CPU per request.',
       test: { experiment: 'semi-space', measure: 'cpu', expect: 'same', least_ratio: 1.1 },
     },
     'node-24-costs-less': {
