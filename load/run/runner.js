@@ -23,7 +23,7 @@ import { runTrial } from './trial.js'
  * @import { Experiment, Verb } from './experiment.js'
  * @import { Progress } from './progress.js'
  * @import { Results } from './results.js'
- * @import { Cell, Plan, Run, TrialRecord } from '../report/record.js'
+ * @import { Cell, NotAppliedCell, Plan, Run, TrialRecord } from '../report/record.js'
  */
 
 /** The real lab. A simulation may replace any part of it. @typedef {typeof LAB} Lab */
@@ -136,6 +136,8 @@ async function runTrials({ experiment, run, plan, results }, state, records, io,
         opened = null
         const target = await lab.openTarget(open, cell, site.place, plan).catch((error) => {
           if (!(error instanceof NotApplied) || signal.aborted) throw error
+          // A design that asks for it again would do so for ever.
+          if (state.not_applied.some((/** @type {NotAppliedCell} */ one) => isSameCell(one.cell, cell))) throw error
           state.not_applied.push({ cell, because: error.message })
         })
         if (!target) continue

@@ -1,12 +1,13 @@
 import { isSettled, isValid } from '../../../load/capacity/ladder.js'
 import { nextOfProof, PROOF_S } from '../../../load/capacity/proving.js'
+import { isSameCell } from '../../../load/report/format.js'
 import { relaxedCell } from '../../../load/verdict/relax.js'
 import { capacityStep } from '../../stats/capacity-of.js'
 import { visitsOf } from '../../stats/design.js'
 
 /**
  * @import { Side } from '../../knobs/sides.js'
- * @import { Plan, Step, TrialRecord } from '../../../load/report/record.js'
+ * @import { NotAppliedCell, Plan, Step, TrialRecord } from '../../../load/report/record.js'
  */
 
 /** A ladder adds workers, each with a capped rate, until a rung raises the rate by less than the factor GAIN. */
@@ -38,9 +39,9 @@ export const SIDES = ['a', 'b']
  * Each block visits both sides in random order: a closed loop at every concurrency, then a ladder. After that, a search finds
  * the rate at which a side begins to refuse requests. The search sends one kind of request, so it is left out for a mix of
  * several. Finally, a proof tests the limit of each side that is ours.
- * @param {ComparePlan} plan @param {Records} records @returns {Step | null}
+ * @param {ComparePlan} plan @param {Records} records @param {NotAppliedCell[]} [notApplied] @returns {Step | null}
  */
-export function design(plan, records) {
+export function design(plan, records, notApplied = []) {
   const visits = visitsOf({ cells: SIDES, anchor: null, blocks: plan.blocks, seed: plan.mix.seed })
   for (const [i, { block, position, cell: side }] of visits.entries()) {
     const own = records.filter(({ at }) => at.block === block && at.position === position)
@@ -55,25 +56,23 @@ export function design(plan, records) {
     if (step) return step
   }
   for (const [i, side] of SIDES.entries()) {
-    const step = proofStep(plan, side, records)
+    const step = proofStep(plan, side, records, notApplied)
     if (step) return { ...step, left_s: step.left_s + proofsDuration(plan, SIDES.slice(i + 1)) }
   }
   return null
 }
 
-/** The next trial of a proof: a closed loop with the workers of the best rung. @param {ComparePlan} plan @param {string} side @param {Records} records */
-function proofStep(plan, side, records) {
+/** The next trial of a proof: a closed loop with the workers of the best rung. @param {ComparePlan} plan @param {string} side @param {Records} records @param {NotAppliedCell[]} notApplied */
+function proofStep(plan, side, records, notApplied) {
   const rungs = records.filter(({ at, cell }) => at.phase === 'maximum' && cell.side === side).filter(isValid)
   if (!plan.proves || !isOurs(plan, side) || rungs.length === 0) return null
   const seen = rungs.reduce((one, other) => (other.traffic.goodput_rps > one.traffic.goodput_rps ? other : one))
   const isAccused = [seen.limit.resource, seen.limit.runner_up].includes(POOL)
   const notch = isAccused ? relaxedCell(POOL, seen) : null
   const load = { ...CLOSED, connections: seen.load.connections }
-  return nextOfProof({ ...plan, warmup_s: WARMUP_S }, records, {
-    seen,
-    load,
-    changed: notch ? [{ ...seen.cell, ...notch }] : [],
-  })
+  const larger = notch ? [{ ...seen.cell, ...notch }] : []
+  const changed = larger.filter((cell) => !notApplied.some((one) => isSameCell(one.cell, cell)))
+  return nextOfProof({ ...plan, warmup_s: WARMUP_S }, records, { seen, load, changed })
 }
 
 /** Whether we started a side, and so know its processes. @param {Pick<ComparePlan, 'sides'>} plan @param {string} side */

@@ -21,7 +21,7 @@ import { runInside } from './namespace.js'
  * @import { Target } from '../../../load/targets/index.js'
  * @import { Experiment } from '../../../load/run/experiment.js'
  * @import { FaultsFindings } from './findings.js'
- * @import { Cell, Plan, Step, TrialRecord } from '../../../load/report/record.js'
+ * @import { Cell, NotAppliedCell, Plan, Step, TrialRecord } from '../../../load/report/record.js'
  */
 
 /** @type {Record<string, any>} */
@@ -103,9 +103,10 @@ function planOf(flags) {
 
 /**
  * Plants each fault once per block, and again with the accused limit relaxed if that limit is one of our knobs.
- * @param {FaultsPlan} plan @param {TrialRecord[]} records @returns {Step | null}
+ * @param {FaultsPlan} plan @param {TrialRecord[]} records @param {NotAppliedCell[]} [notApplied] limits that could not be relaxed
+ * @returns {Step | null}
  */
-function design(plan, records) {
+function design(plan, records, notApplied = []) {
   const { repeats, faults: names, warmup_s, duration_s } = plan
   const places = Array.from({ length: repeats }, (_, block) => names.map((fault) => ({ block, fault }))).flat()
   for (const [i, { block, fault }] of places.entries()) {
@@ -114,8 +115,9 @@ function design(plan, records) {
     const step = { at: { block }, left_s: (places.length - i) * (warmup_s + duration_s + 1), load }
     const planted = plantedTrial(own)
     if (!planted) return { ...step, cell: { fault } }
-    const notch = relaxedCell(planted.limit.resource, planted)
-    const cell = { fault, ...notch }
+    const relaxing = relaxedCell(planted.limit.resource, planted)
+    const cell = { fault, ...relaxing }
+    const notch = notApplied.some((one) => isSameCell(one.cell, cell)) ? null : relaxing
     const again = own.filter((record) => record.at.phase !== 'proof' && isSameCell(record.cell, cell))
     if (notch && !isSettled(again, isValid, MAX_INVALID)) return { ...step, cell }
     if (!plan.proves || !FAULTS[fault].dosed) continue

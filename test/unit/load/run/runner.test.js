@@ -237,6 +237,21 @@ t.test('a cell that cannot be set is left out of the matrix; the others are meas
   t.strictSame([...new Set(records.map(({ cell }) => cell.POOL_MAX))].sort(), [40, 5])
 })
 
+t.test('a design that insists on a cell that cannot be set ends the run', async (t) => {
+  const onOpen = (/** @type {any} */ cell) => {
+    if (cell.POOL_MAX === 20) throw new NotApplied('no more')
+  }
+  const deaf = {
+    ...tune,
+    design: (/** @type {any} */ plan, /** @type {any} */ records) => tune.design(plan, records, []),
+  }
+  const argv = ['--knob', 'POOL_MAX=5,20,40', '--capacity', '1000', '--blocks', '2', '--out', newFolder(t)]
+  const { code, end, run } = await simulate(deaf, argv, serve, { lab: { onOpen } })
+  t.equal(code, 1)
+  t.match(end, /the run broke off: no more/)
+  t.equal(run.not_applied.length, 1)
+})
+
 t.test('a full disk: exit 1, in its own words; what was written is kept, and the run can go on', async (t) => {
   const folder = newFolder(t)
   const { appendTrial } = Results.prototype

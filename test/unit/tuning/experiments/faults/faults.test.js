@@ -42,6 +42,18 @@ t.test('findings say what was planted, what was named, and whether relaxing it h
   t.equal(analyse(planOf(['pool-of-one'], 2), RECORDS.slice(0, 2)).problem, '1 of 2 faults were tried')
 })
 
+t.test('a limit that cannot be relaxed is not asked for again', async (t) => {
+  const plan = faults.plan({ inside: true, only: ['asynchronous-scrypt'] }, {})
+  const planted = {
+    ...record({ fault: 'asynchronous-scrypt' }, 'api-threadpool'),
+    settings: {},
+    probes: { kernel: {} },
+  }
+  const cell = { fault: 'asynchronous-scrypt', CORES: 'all' }
+  t.match(faults.design(plan, [planted], []), { cell })
+  t.equal(faults.design(plan, [planted], [{ cell, because: 'one core' }]), null)
+})
+
 t.test('an invalid trial is repeated, unless that is what was planted', async (t) => {
   const noisy = record({ fault: 'limiter' }, 'machine-noise', 'invalid')
   t.equal(plantedTrial([noisy]), undefined, 'what a neighbour spoiled is repeated')
