@@ -124,7 +124,10 @@ async function runTrials({ experiment, run, plan, results }, state, records, io,
   let noisy = 0
   try {
     Object.assign(state, await lab.describeRun(plan, site), { load_hosts: origin.hosts })
-    if (records.length > 0 && run.machine) refuseOtherPlace(run, state)
+    if (records.length > 0 && run.machine) {
+      refuseOtherPlace(run, state)
+      state.warnings.push(...otherVersions(run, state, records.length))
+    }
     for (const text of site.database?.warnings ?? []) progress.note(`warning: ${text}`)
     // A resumed run keeps the warnings found when it began.
     state.warnings = [...new Set([...(run.warnings ?? []), ...state.warnings])]
@@ -228,6 +231,18 @@ function refuseOtherPlace(before, now) {
   const how = before.database.kind === 'embedded' ? '--database-url embedded' : '--database-url with its URL'
   const advice = before.database.kind === now.database?.kind ? 'begin a new run' : `give ${how}`
   throw new OtherConditions(`expected the database of the run (${was}), got ${is}: ${advice}`)
+}
+
+/** Says which versions measure the rest of a resumed run. @param {Pick<Run, 'versions'>} before @param {Pick<Run, 'versions'>} now @param {number} measured trials */
+function otherVersions({ versions: before }, { versions: now }, measured) {
+  const changed = ['redline_commit', 'node', 'driver'].flatMap((name) => {
+    const [was, is] = [before, now].map((versions) => versions?.[name])
+    return was && is && was !== is ? `${is} instead of ${was}` : []
+  })
+  const [first, last] = [measured, measured + 1]
+  return changed.length === 0
+    ? []
+    : [`trials up to ${first} were measured by other versions than those from ${last} on: ${changed.join(', ')}`]
 }
 
 /** Refuses incomparable conditions. @param {Record<string, unknown>} was @param {Record<string, unknown>} is @throws {OtherConditions} */

@@ -67,8 +67,8 @@ function failureOf({ load, traffic }, slo) {
   const few = (/** @type {number} */ ok, /** @type {number} */ of, /** @type {number} */ ratio) =>
     `${ok} of ${of} succeeded, ${+(ratio * 100).toFixed(3)} % expected`
   if (traffic.success_ratio < slo.success_ratio) return few(traffic.ok, traffic.planned, slo.success_ratio)
-  const failing = failingEntries(traffic, slo).map(({ entry, ok, completed, success_ratio }) => {
-    return `${entry}: ${few(ok, completed, success_ratio)}`
+  const failing = failingEntries(traffic, slo).map(({ entry, ok, ended, success_ratio }) => {
+    return `${entry}: ${few(ok, ended, success_ratio)}`
   })
   const broken = traffic.untimed ? [] : brokenBounds(traffic, slo).map(comparison)
   if (failing.length + broken.length > 0) return [...failing, ...broken].join(', ')

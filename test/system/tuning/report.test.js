@@ -47,6 +47,19 @@ t.test('a run that was cut off amid a line is read up to it, and may lack what o
   t.ok(fs.readFileSync(`${folder}/trials.ndjson`, 'utf8').endsWith('"traf'), 'nor is it mended')
 })
 
+t.test('a run that was killed is said to be unfinished', async (t) => {
+  const folder = fixture('sweep-batched', temporaryFolder(t))
+  await runReport(folder)
+  t.match(fs.readFileSync(`${folder}/report.md`, 'utf8'), /\n\nCapacity: /)
+  const lines = fs.readFileSync(`${folder}/trials.ndjson`, 'utf8').split('\n')
+  fs.writeFileSync(`${folder}/trials.ndjson`, `${lines.slice(0, 5).join('\n')}\n`)
+  rewrite(folder, { run: (run) => Object.assign(run, { finished_at: null }) })
+  const { text } = await runReport(folder)
+  t.match(text, /^Interrupted before its end\. So far: \S/)
+  const report = fs.readFileSync(`${folder}/report.md`, 'utf8')
+  t.match(report, /The run was interrupted; `--resume` with its folder continues it\./)
+})
+
 t.test('a run that was cut off early is shown as far as it went', async (t) => {
   const folder = temporaryFolder(t)
   for (const name of ['sweep-batched', 'tune', 'article', 'compare', 'ramp', 'ablate', 'balance', 'faults', 'soak']) {

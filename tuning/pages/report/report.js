@@ -101,7 +101,11 @@ async function again({ experiment, folder, run, records }, { out }) {
  */
 export async function writeAgain({ experiment, run, records }, folder) {
   const trials = 'measure' in experiment ? null : records
-  const blocks = framed(experiment, experiment.analyse(run.plan, trials ?? run.rows, run), run, trials)
+  const findings = experiment.analyse(run.plan, trials ?? run.rows, run)
+  // A run without an end was killed, or is still measuring.
+  const interrupted = run.interrupted || !run.finished_at
+  const problem = run.problem ?? (interrupted ? null : findings.problem)
+  const blocks = framed(experiment, findings, { ...run, interrupted, problem }, trials)
   await writeReport(folder, titleOf(run), blocks)
   return blocks
 }

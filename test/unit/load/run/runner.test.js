@@ -117,6 +117,21 @@ t.test('a run whose database cannot be reached is not resumed, and stays as it i
   t.equal(fs.readFileSync(file, 'utf8'), before)
 })
 
+t.test('a run that goes on with another version says from which trial on', async (t) => {
+  const folder = newFolder(t)
+  const { run } = await simulate(sweep, [...LADDER, '--out', folder], serve, { interruptAfter: 2 })
+  const { machine, versions, database, slo } = run
+  const describeRun = async () => ({
+    ...{ machine, database, slo, warnings: [] },
+    versions: { ...versions, redline_commit: 'another', postgres: '18.1' },
+  })
+  const { code, run: again } = await simulate(sweep, ['--resume', folder], serve, /** @type {any} */ ({ describeRun }))
+  t.equal(code, 0)
+  t.strictSame(again.warnings, [
+    'trials up to 2 were measured by other versions than those from 3 on: another instead of simulated',
+  ])
+})
+
 t.test('a run does not go on in another database, nor on another machine', async (t) => {
   const folder = newFolder(t)
   const { run } = await simulate(sweep, [...LADDER, '--out', folder], serve, { interruptAfter: 2 })

@@ -91,7 +91,9 @@ t.test('entries of a mix are judged by SLOs of their own, and named', async (t) 
     [{ read: entry(100, 98, 20) }, 'fail', /^read: 98 of 100 succeeded, 99 % expected$/, 'successes'],
     [{ read: entry(100, 100, 21), list: entry(9, 9, 9) }, 'fail', /^read: p99 21 ms > 20 ms$/, 'latency'],
     [{ read: entry(9, 8, 9), list: entry(9, 9, 91) }, 'fail', /^read: 8 of 9 .*, list: p99 91 ms > 90 ms$/, 'two'],
-    [{ read: entry(0, 0, 0), other: entry(9, 0, 999) }, 'pass', /^10000 of 10000/, 'no answer to judge by'],
+    [{ read: entry(0, 0, 0), other: entry(9, 0, 999) }, 'pass', /^10000 of 10000/, 'no request to judge by'],
+    [{ read: { ...entry(0, 0, 0), failed: 50 } }, 'fail', /^read: 0 of 50 succeeded, 99 % expected$/, 'no answer'],
+    [{ read: { ...entry(99, 99, 9), failed: 2 } }, 'fail', /^read: 99 of 101 succeeded/, 'answers and errors'],
   ])
   for (const [by_entry, verdict, because, about] of rows) {
     t.match(judge(trial({}, by_entry), slo), { verdict, because }, about)
