@@ -5,7 +5,7 @@ import { cellName, count, isSameCell } from '../report/format.js'
 import { highestP99Of, sloText } from '../report/slo.js'
 import { limitOfRun } from '../verdict/limit.js'
 import { moved, relaxedCell } from '../verdict/relax.js'
-import { boundOf, capacityFound } from './found.js'
+import { boundOf, capacityFound, lastAnswered } from './found.js'
 import { COLD_WARMUP_S, isSettled, isValid, MAX_INVALID } from './ladder.js'
 import {
   CONFIRM_TIMES,
@@ -61,6 +61,7 @@ const BETWEEN_TRIALS_S = 1
  * @param {NotAppliedCell[]} [notApplied] limits that could not be relaxed
  */
 export function nextStep(plan, records, notApplied = []) {
+  if (plan.url && !plan.start && lastAnswered(records)) return null
   return (
     plateauStep(plan, records) ??
     overloadStep(plan, records) ??

@@ -15,6 +15,18 @@ export function capacityFound(plan, records) {
   }
 }
 
+/** So many trials without a success, at rates that had passed, show that the service has stopped. */
+const DEAD_TRIALS = 3
+
+/** The last trial of a search in which a service succeeded before it stopped for good; null if it goes on. @param {TrialRecord[]} records */
+export function lastAnswered(records) {
+  const trials = of(records, 'search')
+  const last = trials.findLastIndex(({ traffic }) => traffic.ok > 0)
+  const passed = trials.filter(({ outcome }) => outcome.verdict === 'pass').map(({ load }) => Number(load.rate_rps))
+  const dead = trials.slice(last + 1).filter(({ load }) => Number(load.rate_rps) <= Math.max(0, ...passed))
+  return dead.length >= DEAD_TRIALS ? trials[last] : null
+}
+
 /** @param {Plan} plan @param {TrialRecord[]} records @param {ReturnType<typeof intervalOf>} found */
 function problemOf(plan, records, found) {
   if (plateauOf(records) === 0) {
@@ -23,6 +35,10 @@ function problemOf(plan, records, found) {
   const trials = of(records, 'search')
   if (found && found.low_rps === null && trials.every(({ traffic }) => traffic.ok === 0)) {
     return `not one request succeeded: ${trials.at(-1)?.outcome.because}`
+  }
+  const answered = lastAnswered(records)
+  if (answered) {
+    return `after trial ${answered.trial}, not one request succeeded, even at rates that had passed: ${trials.at(-1)?.outcome.because}`
   }
   const bound = boundOf(records, found)
   if (bound && isUnjudged(records, bound)) {

@@ -56,7 +56,12 @@ export function proofStep(plan, records, driver, changed) {
     ...connectionsFor(plan, most_rps),
     fresh_connections: plan.fresh_connections,
   }
-  const closed = { loop: /** @type {const} */ ('closed'), rate_rps: null, connections: connectionsOf(records) }
+  const closed = {
+    loop: /** @type {const} */ ('closed'),
+    rate_rps: null,
+    connections: connectionsOf(records),
+    fresh_connections: plan.fresh_connections,
+  }
   const load = plan.driver === 'paced' ? { driver: 'paced', ...overload } : { driver, ...closed }
   return nextOfProof(plan, records, { seen, load, changed })
 }

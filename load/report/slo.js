@@ -1,3 +1,4 @@
+import { UsageError } from '../command/errors.js'
 import { duration, ratioOfPercent } from '../command/flags.js'
 import { count } from './format.js'
 
@@ -64,6 +65,21 @@ export function highestP99(slo, timeout_s) {
 /** The highest p99 (ms) that any SLO of a plan allows. @param {{ slo: Slo, slos?: Slo[], timeout_s: number }} plan */
 export function highestP99Of({ slo, slos = [slo], timeout_s }) {
   return Math.max(...slos.map((one) => highestP99(one, timeout_s)))
+}
+
+/** The timeout as a multiple of the longest bound of an SLO, where that exceeds the usual one. */
+export const TIMEOUT_TIMES = 2
+
+/**
+ * The longest wait (ms) for a response: beyond every bound of the SLOs, since a response within them is not late.
+ * @param {number | undefined} asked_ms @param {number} usual_ms @param {Bounds[]} slos @throws {UsageError}
+ */
+export function timeoutOf(asked_ms, usual_ms, slos) {
+  const longest_ms = Math.max(0, ...slos.flatMap(latencyBounds).map(([, bound_ms]) => bound_ms))
+  const timeout_ms = asked_ms ?? Math.max(usual_ms, TIMEOUT_TIMES * longest_ms)
+  if (timeout_ms > longest_ms) return timeout_ms
+  const [least, got] = [longest_ms, timeout_ms].map((ms) => `${ms / 1000}s`)
+  throw new UsageError(`--timeout: expected more than the longest bound of the SLO (${least}), got ${got}`)
 }
 
 /** An SLO in words: p50 below 5 ms, p99 below 50 ms and 99.9 % successes. @param {Bounds & Partial<Slo>} slo @returns {string} */

@@ -12,7 +12,7 @@ import { MIX_FLAGS, mixOf } from '../generators/mix-flags.js'
 import { playTime_s, REPLAY_FLAGS } from '../generators/replay.js'
 import { familyOf, nameOf } from '../probes/process.js'
 import { count } from '../report/format.js'
-import { boundsOf, highestP99Of, SLO_EXPECTED, UNBOUNDED_MS } from '../report/slo.js'
+import { boundsOf, highestP99Of, SLO_EXPECTED, TIMEOUT_TIMES, timeoutOf, UNBOUNDED_MS } from '../report/slo.js'
 import { sshPlanOf } from '../system/ssh/plan.js'
 
 /**
@@ -65,7 +65,9 @@ export const PLAN_FLAGS = {
     `duration of each trial (default ${LADDER_MS / 1000}s; in a search ${SEARCH_MS / 1000}s, or ${SLO_TIMES} x the SLO's p99 if that is longer)`,
   ),
   warmup: durationFlag(`warm-up before each trial (default ${DEFAULTS.warmup_ms / 1000}s)`),
-  timeout: durationFlag(`longest wait for a response (default ${DEFAULTS.timeout_ms / 1000}s)`),
+  timeout: durationFlag(
+    `longest wait for a response (default ${DEFAULTS.timeout_ms / 1000}s, or ${TIMEOUT_TIMES} times the longest bound of the SLO)`,
+  ),
   'slo-p99': durationFlag(`a trial passes with a p99 up to this (default ${DEFAULTS.slo_p99_ms}ms)`),
   'slo-success': {
     value: 'PERCENT',
@@ -143,8 +145,8 @@ export function planOf(flags, settings = {}) {
   const isBounded = driver.loop === 'closed' || flags.connections
   const connections = isBounded ? (flags.connections ?? [DEFAULTS.connections]) : []
   const searches = driver.loop === 'open' && !flags.rates && !flags.speed
-  const timeout_s = (flags.timeout ?? DEFAULTS.timeout_ms) / 1000
   const [slo, ...others] = slosOf(flags)
+  const timeout_s = timeoutOf(flags.timeout, DEFAULTS.timeout_ms, [slo, ...others]) / 1000
   const least_ms = driver.loop === 'open' ? SLO_TIMES * highestP99Of({ slo, slos: [slo, ...others], timeout_s }) : 0
   const duration_s = (flags.duration ?? Math.max(searches ? SEARCH_MS : LADDER_MS, least_ms)) / 1000
   refuseMisfits(driver, flags, connections, duration_s)

@@ -30,10 +30,11 @@ import { openSsh } from './ssh.js'
 
 /**
  * The target as its load needs it. An unknown server may dedicate a process or a thread to each open connection, and idle connections
- * would then block it. @param {Pick<Target, 'kind' | 'url'>} target
+ * would then block it. Across a network, the ports of closed connections stay in use for a minute, so that opening ahead more than
+ * are needed would use them up within a few trials. @param {Pick<Target, 'kind' | 'url'>} target
  */
 export function addressOf({ kind, url }) {
-  return { url, on_demand: kind === 'url' || kind === 'started' }
+  return { url, on_demand: kind !== 'local' }
 }
 
 export { NODE_FLAGS, openLocal } from './local.js'

@@ -1,5 +1,5 @@
 import { TIMEOUT, UNSENT } from '../generators/drivers/errors.js'
-import { count, tenthPercent } from '../report/format.js'
+import { breakdown, count, tenthPercent } from '../report/format.js'
 import { highestP99, latencyBounds } from '../report/slo.js'
 import { growingBacklog } from './backlog.js'
 import * as generator from './detectors/generator.js'
@@ -66,7 +66,10 @@ function invalid(blame, because) {
 function failureOf({ load, traffic }, slo) {
   const few = (/** @type {number} */ ok, /** @type {number} */ of, /** @type {number} */ ratio) =>
     `${ok} of ${of} succeeded, ${+(ratio * 100).toFixed(3)} % expected`
-  if (traffic.success_ratio < slo.success_ratio) return few(traffic.ok, traffic.planned, slo.success_ratio)
+  if (traffic.success_ratio < slo.success_ratio) {
+    const others = unsuccessful(traffic)
+    return `${few(traffic.ok, traffic.planned, slo.success_ratio)}${others && `: ${others}`}`
+  }
   const failing = failingEntries(traffic, slo).map(({ entry, ok, ended, success_ratio }) => {
     return `${entry}: ${few(ok, ended, success_ratio)}`
   })
@@ -77,6 +80,17 @@ function failureOf({ load, traffic }, slo) {
   if (!growing) return null
   const { share, first, last } = growing
   return `the backlog grew, by ${tenthPercent(share)} of the rate: from ${count(first)} to ${count(last)} requests`
+}
+
+/** Most kinds of error that a verdict lists. */
+const MOST_KINDS = 3
+
+/** The answers that were no successes, and the errors, the most frequent first. @param {TrialTraffic} traffic */
+function unsuccessful({ status, errors }) {
+  const answers = Object.entries(status).filter(([code]) => code[0] !== '2')
+  const kinds = [...answers, ...Object.entries(errors)].filter(([, number]) => number > 0)
+  const most = kinds.sort(([, a], [, b]) => b - a).slice(0, MOST_KINDS)
+  return most.length > 0 ? breakdown(Object.fromEntries(most)) : ''
 }
 
 /** @param {TrialTraffic} traffic @param {Slo} slo */
@@ -121,6 +135,7 @@ function excuseOf(trial, slo) {
   /** @type {[Finding, Outcome['blame'], boolean][]} */
   const excuses = [
     [lateness, 'generator', isOpen && (!broke || lateness.reach >= AGED_REACH) && couldExplain(trial, slo)],
+    [generator.generatorSaturated(trial), 'generator', isOpen && !broke],
     [generator.generatorCrowding(trial), 'generator', isOpen && isComplete],
     [generator.generatorConnections(trial, slo), 'generator', isComplete && wasSoonEnough],
     [generator.machineNoise(trial), 'noise', !broke],

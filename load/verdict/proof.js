@@ -136,17 +136,23 @@ export function provenBy(records) {
   if (fullest?.elasticity >= LEAST && new Set(coresOf(records, onFull)).size === 1) {
     return { kind: 'full', suspects: [narrowest(pairs, fullest, moving)] }
   }
-  const dominant = onFull.length === 0 ? dominantOf(records, sharing) : undefined
+  const dominant = onFull.length === 0 ? dominantOf(records, elasticities, sharing) : undefined
   if (dominant && dominant.elasticity >= LEAST) return { kind: 'full', suspects: [narrowest(pairs, dominant, moving)] }
   if (!takesTurns) return { kind: 'undecided', suspects: sharing }
   const isTie = new Set(coresOf(records, onFull)).size > 1
   return { kind: isTie ? 'tie' : 'lock-step', suspects: sharing }
 }
 
-/** The only suspect whose core is busy nearly all the time; undefined if there are several, on one core or on two. @param {TrialRecord[]} records @param {Elasticity[]} suspects */
-function dominantOf(records, suspects) {
-  const dominant = suspects.filter((one) => (busyRatio(records, [one]) ?? 0) >= DOMINANT)
-  return dominant.length === 1 ? dominant[0] : undefined
+/**
+ * The only suspect on the only core that is busy nearly all the time; undefined if there are several, or if a core is unknown.
+ * @param {TrialRecord[]} records @param {Elasticity[]} suspects @param {Elasticity[]} moving those that the throughput follows
+ */
+function dominantOf(records, suspects, moving) {
+  if (coresOf(records, suspects).includes(null)) return undefined
+  const isDominant = (/** @type {Elasticity} */ one) => (busyRatio(records, [one]) ?? 0) >= DOMINANT
+  const cores = new Set(coresOf(records, suspects.filter(isDominant)))
+  const [first, ...others] = moving.filter(isDominant)
+  return cores.size === 1 && others.length === 0 ? first : undefined
 }
 
 /** Total utilization of the suspects' cores; null: unknown. @param {TrialRecord[]} records @param {Elasticity[]} suspects */

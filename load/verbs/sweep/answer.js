@@ -39,17 +39,26 @@ export function sweepItems(findings) {
 }
 
 /** @param {SweepFindings} findings */
-function capacityText({ capacity, plan, records }) {
+function capacityText(findings) {
+  const { capacity, plan, records } = findings
   if (!capacity) return `${unjudged(records)}.`
   const { low_rps, high_rps, trials, confidence, slo = plan.slo, bounded_by } = capacity
   const sure = confidence === null ? '' : `, confidence ${confidence.toFixed(2)}`
   const basis = `(${sloText(slo)}; ${trials} ${trials === 1 ? 'trial counts' : 'trials count'}${sure})`
   const rates = `Capacity: ${ratesText(capacity)}${timesText(capacity, plan)}`
   if (low_rps === null) return `${rates}, the lowest rate tried ${basis}.`
-  if (bounded_by) return `${rates}: more than that could not be offered, since ${bounded_by} ${basis}.`
+  if (bounded_by) return `${rates}: ${boundText(findings, low_rps)}, since ${bounded_by} ${basis}.`
   if (high_rps === null) return `${rates}; the trials that count settle no upper bound ${basis}.`
   const width = ((high_rps - low_rps) / (high_rps + low_rps)) * 100
   return `${rates}, ± ${width.toFixed(1)} % ${basis}.`
+}
+
+/** Why a capacity has no upper end. Some higher rates may have been judged all the same. @param {SweepFindings} findings @param {number} low_rps */
+function boundText({ records }, low_rps) {
+  const own = records.filter(({ at, load }) => at.phase === 'search' && Number(load.rate_rps) > low_rps)
+  const failed = own.filter(({ outcome }) => outcome.verdict === 'fail').map(({ load }) => Number(load.rate_rps))
+  if (failed.length === 0) return 'more than that could not be offered'
+  return `${count(Math.min(...failed))}/s failed, and between these two, no trial could be judged`
 }
 
 /** The sustained trial that passed at the highest rate; null if none was requested, or none passed. @param {TrialRecord[]} records */

@@ -18,12 +18,14 @@ const SAFE_SHARE = 0.75
 const UNLIKE = 1.1
 
 /**
- * The rate (requests/s) that can be promised: well below all that failed. Null unless one rate passed and another failed.
+ * The rate (requests/s) that can be promised: well below all that failed. Null unless one rate passed and another failed, and for a
+ * service so slow that nothing is left below.
  * @param {{ capacity: Capacity | null, records: TrialRecord[] }} findings
  */
 export function promisedRate(findings) {
   const most_rps = neverFailed(findings)
-  return most_rps === null ? null : roundOutwards(SAFE_SHARE * most_rps, 'down')
+  // A rate is at least one request per second.
+  return most_rps === null || SAFE_SHARE * most_rps < 1 ? null : roundOutwards(SAFE_SHARE * most_rps, 'down')
 }
 
 /** @param {{ capacity: Capacity | null, records: TrialRecord[] }} findings */

@@ -16,6 +16,11 @@ const MAX_LATENESS_SHARE = 0.1
 const MAX_WAIT_MS = 10
 /** Share of the service's own core that other processes use or the host steals. */
 const FOREIGN_RATIO = 0.12
+/** A generator with one thread that uses this share of a core could send and read no faster. */
+const SATURATED_RATIO = 0.95
+/** A started service whose processes use less than this does its work elsewhere, if its core is this busy. */
+const IDLE_RATIO = 0.05
+const ELSEWHERE_RATIO = 0.5
 /** Ratio to the next busiest resource. Two nearly equally busy cores are a tie, which does not incriminate the generator. */
 const BUSIER_TIMES = 1.1
 /** A host that starts later than both this and this share of the trial missed part of the load. */
@@ -41,6 +46,19 @@ export function generatorLateness(trial, slo) {
   return finding(reachOf(lateness_ms, slo, load.timeout_s), late, used)
 }
 
+/**
+ * Whether our own open-loop generator used all of a core. It then reads answers late, though it notices each send in time: every answer
+ * that it reads makes it look at its schedule.
+ * @param {Pick<Trial, 'load' | 'traffic' | 'probes'>} trial
+ */
+export function generatorSaturated({ load, traffic, probes }) {
+  // Other drivers have more threads, or run elsewhere.
+  if (load.driver !== 'paced' || traffic.hosts) return NOTHING
+  const { cpu_core_ratio = 0, main_core_ratio = cpu_core_ratio } = probes.generator
+  const all = `the generator used ${wholePercent(main_core_ratio)} of a core in one thread, so it could not read the answers any faster`
+  return finding(main_core_ratio / SATURATED_RATIO, all)
+}
+
 /** Reaches 1 if lateness distorts a bounded latency. @param {Distribution | null} lateness_ms @param {Slo} slo @param {number} timeout_s */
 function reachOf(lateness_ms, slo, timeout_s) {
   const entries = Object.values(slo.by_entry ?? {}).flatMap(latencyBounds)
@@ -56,7 +74,8 @@ function reachOf(lateness_ms, slo, timeout_s) {
  */
 export function generatorCrowding({ target, probes }) {
   const shared = sharedCore(probes)
-  if (!shared) return NOTHING
+  // A service that is not pinned may use the same cores.
+  if (!shared || target.cores === null) return NOTHING
   const { cores, utilization, generator_share } = shared
   const service = busyShare(probes.kernel, target.cores) ?? probes.api.main_core_ratio ?? 0
   const postgres = (probes.postgres.cpu_core_ratio ?? 0) / expandCores(cores).length
@@ -119,10 +138,23 @@ export function generatorConnections({ load, traffic, probes }, slo) {
   return finding(share, `${few}; requests waited ${milliseconds(waited_ms)} for one at p99`)
 }
 
-/** @param {Pick<Trial, 'target' | 'probes'>} trial */
-export function machineNoise({ target, probes }) {
+/**
+ * Whether a started service works in processes that are not descendants of its command, as a container's are not: those then seem
+ * to be others.
+ * @param {Pick<Trial, 'target' | 'traffic' | 'probes'>} trial
+ */
+export function worksElsewhere({ target, traffic, probes }) {
+  const own = expandCores(target.cores ?? '').flatMap((core) => probes.kernel.cores?.[core] ?? [])
+  const busy = own.reduce((sum, { busy_ratio }) => sum + busy_ratio, 0)
+  const { cpu_core_ratio = 1 } = probes.api
+  return target.kind === 'started' && traffic.completed > 0 && cpu_core_ratio < IDLE_RATIO && busy >= ELSEWHERE_RATIO
+}
+
+/** @param {Pick<Trial, 'target' | 'traffic' | 'probes'>} trial */
+export function machineNoise({ target, traffic, probes }) {
   const { cores = {} } = probes.kernel
   if (!target.cores || probes.api.cpu_core_ratio === undefined) return NOTHING
+  if (worksElsewhere({ target, traffic, probes })) return NOTHING
   const shared = target.kind === 'ssh' ? [] : expandCores(probes.generator.cores ?? target.cores)
   const alone = expandCores(target.cores).filter((core) => !shared.includes(core))
   const own = alone.flatMap((core) => cores[core] ?? [])

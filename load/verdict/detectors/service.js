@@ -4,7 +4,7 @@ import { expandCores } from '../../system/machine.js'
 import { BESIDE_REACH, CORE_FULL_RATIO, finding, fullness, NOTHING, ofFailed, postgresOn } from './finding.js'
 
 /**
- * @import { Detect } from './finding.js'
+ * @import { Detect, Trial } from './finding.js'
  * @import { ApiProbe } from '../../report/record.js'
  */
 
@@ -127,7 +127,7 @@ const ONE_CORE_RATIO = 1.05
 export function apiCpu({ target, probes }) {
   const { cpu_core_ratio, name } = probes.api
   if (cpu_core_ratio === undefined) return NOTHING
-  if (name) return foreignCpu(probes.api)
+  if (name) return foreignOn(target, probes)
   if (target.cores === null && usesThreads(probes.api)) return NOTHING
   const { elu_ratio = cpu_core_ratio, main_core_ratio = elu_ratio } = probes.api
   const cores = expandCores(target.cores ?? '')
@@ -156,6 +156,22 @@ function usesThreads({ cpu_core_ratio = 0, main_core_ratio, elu_ratio, loop_dela
     [main_core_ratio, elu_ratio, loop_delay_max_ms].every((seen) => seen === undefined) &&
     cpu_core_ratio > ONE_CORE_RATIO
   )
+}
+
+/**
+ * A foreign program, or the core of its own to which we pinned it: the kernel may not count the interrupts there as time of a process.
+ * A core that others use more than the program does says nothing of it.
+ * @param {Trial['target']} target @param {Trial['probes']} probes
+ */
+function foreignOn(target, { api, kernel }) {
+  const found = foreignCpu(api)
+  const [own, ...more] = expandCores(target.cores ?? '')
+  const core = target.kind === 'started' && more.length === 0 && kernel.cores?.[own]
+  if (!core || core.busy_ratio > 2 * Number(api.cpu_core_ratio)) return found
+  const full = fullness(core)
+  const busy = `core ${own}, which it has to itself, was ${wholePercent(full)} busy (interrupts ${wholePercent(core.interrupts_ratio)}, taken by the host ${wholePercent(core.steal_ratio)})`
+  const ofCore = finding(full / COUNTED_FULL_RATIO, ...found.evidence, busy)
+  return ofCore.reach > found.reach ? ofCore : found
 }
 
 /** Detects a foreign program that saturates one of its threads, or all cores that it may use. @param {ApiProbe} probe */

@@ -325,3 +325,27 @@ t.test(
     t.equal(coldOf({ url: 'http://127.0.0.1:1/' }), undefined)
   },
 )
+
+t.test('a service that stops answering for good has no capacity, and is not asked for long', async (t) => {
+  const url = 'http://127.0.0.1/'
+  const dies = (/** @type {any} */ plan) => {
+    const serve = createService({ capacity_rps: 1000, least_ms: 10 })
+    let searched = 0
+    const dying = (/** @type {any} */ step, /** @type {any} */ about) => {
+      if (step.at.phase === 'search') searched++
+      const seen = serve(step, about)
+      return searched <= 3 ? seen : { ...seen, ok_rps: 0, refused_rps: Number(step.load.rate_rps) }
+    }
+    return recordsOf(plan, nextStep, /** @type {any} */ (dying))
+  }
+  const plan = { ...PLAN, url, confirms: false }
+  const records = dies(plan)
+  const dead = of(records, 'search').slice(3)
+  t.ok(dead.length >= 3 && dead.length <= 8, `${dead.length} trials after it stopped`)
+  const last = of(records, 'search')[2].trial
+  t.match(
+    answerOf(plan, records).problem,
+    new RegExp(`^after trial ${last}, not one request succeeded, even at rates that had passed: 0 of `),
+  )
+  t.ok(dies({ ...plan, start: 'node server.js' }).length > records.length, 'one that we start may come back')
+})

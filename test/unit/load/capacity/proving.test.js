@@ -135,6 +135,14 @@ t.test('a slice is longer where fewer than 40 requests are served in a second, b
   t.strictSame([100, 40, 20, 3].map(durationAt), [1, 1, 2, 2.5])
 })
 
+t.test('a load of fresh connections is proven with fresh connections', async (t) => {
+  const fresh = (/** @type {object} */ plan) =>
+    proof({}, {}, null, { ...PLAN, ...plan }).steps[0].load.fresh_connections
+  t.equal(fresh({ fresh_connections: true }), true, 'in a closed loop')
+  t.equal(fresh({ fresh_connections: true, driver: 'paced' }), true, 'in an overload')
+  t.equal(fresh({ fresh_connections: false }), false)
+})
+
 t.test('in half of the blocks, each suspect is slowed before its undosed neighbour', async (t) => {
   const { steps } = proof({ [SERVICE]: 0.3, [OTHERS]: 0.3 }, { noise: 0.1 })
   const slices = steps.flatMap(({ load }) => load.slices ?? [])

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { connectionsFor, mostConnections } from '../../../../load/generators/connections.js'
+import { addressOf } from '../../../../load/targets/index.js'
 
 const slo = { p99_ms: 100, success_ratio: 1 }
 
@@ -34,4 +35,9 @@ t.test('each load host and each address has ports of its own', (t) => {
   t.equal(mostConnections({ load_hosts: ['a', 'b'] }), 2 * one)
   t.ok(mostConnections({ local_addresses: ['127.0.0.2', '127.0.0.3'] }) >= one)
   t.end()
+})
+
+t.test('only connections to a service of ours on this machine are opened ahead', async (t) => {
+  const opensAhead = (/** @type {any} */ kind) => !addressOf({ kind, url: 'http://127.0.0.1/' }).on_demand
+  t.strictSame(['local', 'url', 'started', 'ssh'].map(opensAhead), [true, false, false, false])
 })

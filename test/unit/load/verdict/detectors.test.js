@@ -687,6 +687,31 @@ t.test('a service is busy with garbage, with passwords, with one long piece of w
       1,
       [core.replace('62 %', '30 %')],
     ],
+    [
+      'a program that we pinned, whose CPU time lacks the interrupts',
+      {
+        target: { kind: 'started', cores: '0' },
+        probes: { api: { name: 'go', cpu_core_ratio: 0.62, main_core_ratio: 0.5, usable_cores: 1 }, kernel },
+      },
+      1,
+      [
+        'go used 62 % of a core (it may use the core), its busiest thread or interpreter 50 %',
+        'a thread of it waited for a core 0 % of the time',
+        'core 0, which it has to itself, was 95 % busy (interrupts 10 %, taken by the host 20 %)',
+      ],
+    ],
+    [
+      'a program beside others on its core',
+      {
+        target: { kind: 'started', cores: '0' },
+        probes: { api: { name: 'go', cpu_core_ratio: 0.09, main_core_ratio: 0.09, usable_cores: 1 }, kernel },
+      },
+      0.1,
+      [
+        'go used 9 % of a core (it may use the core), its busiest thread or interpreter 9 %',
+        'a thread of it waited for a core 0 % of the time',
+      ],
+    ],
     ['several cores: the main thread', { target: { cores: '0-1' }, probes: { api, kernel } }, 0.5, [several]],
     ['unknown cores', { target: { cores: null }, probes: { api, kernel } }, 0.5, [several]],
     [

@@ -260,7 +260,7 @@ t.test('what makes a trial invalid is named, and whose doing it was', async (t) 
     [
       trial({ ...timeouts, errors: { 'client:unsent': 10 }, latency_ms: null }, 500),
       'generator',
-      'the generator was 500 ms late at p99 (990 of 1000 succeeded, 100 % expected)',
+      'the generator was 500 ms late at p99 (990 of 1000 succeeded, 100 % expected: 10 × client:unsent)',
     ],
     [
       trial({ latency_ms: null }, 1, { steal: 0.2 }),
@@ -345,6 +345,50 @@ t.test(
   },
 )
 
+t.test('an open loop whose generator used all of its core says nothing of the target', async (t) => {
+  const busy = (/** @type {object} */ traffic, main_core_ratio = 0.98, load = {}) => {
+    const record = trial(traffic, 0.03)
+    Object.assign(record.probes.generator, { cpu_core_ratio: 1.1, main_core_ratio })
+    return { ...record, load: { ...record.load, driver: 'paced', ...load } }
+  }
+  const late = { latency_ms: { p99: 110 } }
+  const { verdict, blame, because } = judge(busy(late), SLO)
+  t.strictSame([verdict, blame], ['invalid', 'generator'])
+  t.match(because, /^the generator used 98 % of a core in one thread, .* \(p99 110 ms > 100 ms\)$/)
+  t.equal(judge(busy({}), SLO).verdict, 'pass', 'it only adds to latency')
+  t.equal(judge(busy(late, 0.94), SLO).verdict, 'fail', 'it had time left')
+  t.equal(judge(busy(late, 1, { driver: 'vegeta' }), SLO).verdict, 'fail', 'which has more than one thread')
+  const refused = { ok: 900, success_ratio: 0.9, status: { 201: 900, 503: 100 }, rows_stored: 900 }
+  t.equal(judge(busy({ ...late, ...refused }), SLO).verdict, 'fail', 'refusals are the answers of the target')
+})
+
+t.test('a core that an unpinned service may use, too, is not said to be filled by the generator', async (t) => {
+  const record = trial({ latency_ms: { p99: 400 } })
+  const core = { busy_ratio: 0.96, interrupts_ratio: 0, steal_ratio: 0 }
+  Object.assign(record.probes, {
+    api: { cpu_core_ratio: 1.2, main_core_ratio: 0.35 },
+    kernel: { cores: { 0: core, 1: core } },
+  })
+  record.target = { kind: 'url', cores: null }
+  Object.assign(record.probes.generator, { cpu_core_ratio: 0.4, cores: '0-1' })
+  t.equal(judge(record, SLO).verdict, 'fail')
+  record.probes.postgres = { cpu_core_ratio: 0.15, cores: '0-1' }
+  t.equal(judge(record, SLO).verdict, 'fail', 'whether Postgres is looked at changes nothing')
+})
+
+t.test('a started service that works in processes which are not its own is no noise to itself', async (t) => {
+  const late = { latency_ms: { p99: 400 } }
+  const started = (/** @type {number} */ cpu_core_ratio, kind = 'started', traffic = {}) => {
+    const record = trial({ ...late, ...traffic }, 1, { others: 0.4 })
+    record.target = { kind, cores: '0' }
+    record.probes.api = { cpu_core_ratio }
+    return record
+  }
+  t.equal(judge(started(0.01), SLO).verdict, 'fail', 'a container')
+  t.equal(judge(started(0.5), SLO).blame, 'noise', 'a service that works itself')
+  t.equal(judge(started(0.01, 'local'), SLO).blame, 'noise', 'our own API, which has no other processes')
+})
+
 t.test('a backlog that grows is a fail, however fast the answers were', async (t) => {
   const growing = { backlog: Array.from({ length: 20 }, (_, i) => 10 * (i + 1)), latency_ms: { p99: 20 } }
   const load = { loop: 'open', rate_rps: 1000, duration_s: 2, timeout_s: 10 }
@@ -368,8 +412,8 @@ t.test('a verdict says what it rests on', async (t) => {
     [trial({ latency_ms: { p99: 12.149 } }), SLO, 'pass', 'p99 12.1 ms <= 100 ms, 1000 of 1000 stored'],
     [trial({ latency_ms: { p99: 0.00123 } }), SLO, 'pass', 'p99 0.00123 ms <= 100 ms, 1000 of 1000 stored'],
     [trial({ latency_ms: null }), SLO, 'fail', 'p99 Infinity ms > 100 ms'],
-    [trial(refused), SLO, 'fail', '900 of 1000 succeeded, 100 % expected'],
-    [trial(refused), { ...SLO, success_ratio: 0.999 }, 'fail', '900 of 1000 succeeded, 99.9 % expected'],
+    [trial(refused), SLO, 'fail', '900 of 1000 succeeded, 100 % expected: 100 × 503'],
+    [trial(refused), { ...SLO, success_ratio: 0.999 }, 'fail', '900 of 1000 succeeded, 99.9 % expected: 100 × 503'],
     [trial(refused), { ...SLO, success_ratio: 0.9 }, 'pass', 'p99 20 ms <= 100 ms, 900 of 1000 stored'],
   ]
   for (const [record, slo, verdict, because] of /** @type {[any, any, string, string][]} */ (rows)) {

@@ -212,6 +212,13 @@ const CASES = [
     [],
   ],
   [
+    'no core that is busy nearly all the time, if another may be, too',
+    { [SERVICE]: 0.8, [OTHERS]: 0.75, [POSTGRES]: 0.3 },
+    { noise: 0.02, busy: { 1: 0.92 } },
+    'lock-step',
+    [],
+  ],
+  [
     'two full cores, either of which could be the limit',
     { [SERVICE]: 0.95, [OTHERS]: 1 },
     { noise: 0.02, busy: { 0: 0.99, 1: 0.97 } },

@@ -22,6 +22,22 @@ function textsOf(findings) {
   return items.map((item) => (typeof item === 'string' ? item : item.text))
 }
 
+t.test('a capacity without an upper end says whether more was offered', async (t) => {
+  const bounded = { low_rps: 980, high_rps: null, trials: 6, confidence: null, bounded_by: 'it was late' }
+  const [none] = textsOf({ capacity: bounded, records: [record(20)] })
+  t.match(none, /^Capacity: at least 980\/s: more than that could not be offered, since it was late /)
+  const failed = (/** @type {number} */ rate_rps) => ({
+    ...record(20),
+    load: { ...record(20).load, rate_rps },
+    outcome: { verdict: 'fail' },
+  })
+  const [some] = textsOf({ capacity: bounded, records: [failed(1370), failed(1120), failed(900)] })
+  t.match(
+    some,
+    /^Capacity: at least 980\/s: 1,120\/s failed, and between these two, no trial could be judged, since it was late /,
+  )
+})
+
 t.test('unlike costs of a request are not blamed on the machine: its speed was measured', async (t) => {
   const records = [record(20, 4), record(30, 4.1), record(40, 4.2)]
   const [, , cost, speed] = textsOf({ records })

@@ -38,6 +38,7 @@ t.test('what is safe to promise leaves a quarter of what never failed', async (t
       750,
     ],
   ])
+  rows.push(['nothing is left below one request per second', { ...CAPACITY, low_rps: 1, high_rps: 2 }, [], null])
   for (const [name, capacity, records, expected] of rows) t.equal(promisedRate({ capacity, records }), expected, name)
 })
 

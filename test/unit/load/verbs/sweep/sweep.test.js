@@ -24,6 +24,19 @@ async function sweepOf(t, argv, serve, options) {
   }
 }
 
+t.test('a response within the SLO is never too late for the timeout', async (t) => {
+  const timeoutOf = (/** @type {object} */ flags) => Number(sweep.plan({ seed: 1, ...flags }, {}).timeout_s)
+  t.equal(timeoutOf({}), 10)
+  t.equal(timeoutOf({ 'slo-p99': 4000 }), 10)
+  t.equal(timeoutOf({ 'slo-p99': 15_000 }), 30, 'nor does the backlog of a longer SLO count as soon enough')
+  t.equal(timeoutOf({ slo: [{ p99_ms: 100, also_ms: { max: 8000 } }] }), 16, 'every bound counts')
+  t.equal(timeoutOf({ 'slo-p99': 15_000, timeout: 16_000 }), 16)
+  t.throws(
+    () => timeoutOf({ 'slo-p99': 15_000, timeout: 15_000 }),
+    /^--timeout: expected more than the longest bound of the SLO \(15s\), got 15s$/,
+  )
+})
+
 t.test('a ladder of rates: a record each, and a report that is derived from them', async (t) => {
   const serve = createService({ capacity_rps: 10_000 })
   const argv = ['--rates', '300,600', '--duration', '1s', '--warmup', '300ms']
