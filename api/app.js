@@ -2,7 +2,7 @@ import { boundPieces } from './body.js'
 import { ApiError } from './errors.js'
 import { ClientGone, problem, send } from './http.js'
 import { createCauseLog } from './log.js'
-import { enter, LAST_ON_CONNECTION, leave, lineOf, refuseBytes, refuseMore } from './pipelining.js'
+import { enter, LAST_ON_CONNECTION, leave, lineOf, refuseBody, refuseBytes } from './pipelining.js'
 import { createRoutes } from './routes.js'
 
 /**
@@ -36,12 +36,16 @@ export function createApp({ users, gate, log, bodyLimitBytes }) {
     enter(line, req)
     stats.inFlight++
     if (req.headers['transfer-encoding'] !== undefined) {
-      boundPieces(req, () => refuseMore('chunks_too_small', req.socket, countRefused))
+      boundPieces(req, () => refuseBody('chunks_too_small', req, countRefused))
     }
+    // Node discards what it read together with such a request, so the client has to know that nothing behind it was received.
+    const isHostless = lacksHost(req)
+    const isLast = isHostless || req.headers.upgrade !== undefined
+    if (isLast) line.isEnding = true
     let answer
     if (gate.lets()) {
       try {
-        answer = await handler(req)
+        answer = await (isHostless ? refuseHost() : handler(req))
       } catch (error) {
         answer = answerTo(error, req)
       }
@@ -52,7 +56,7 @@ export function createApp({ users, gate, log, bodyLimitBytes }) {
     // The unread rest of a body must not accumulate while earlier answers are pending.
     if (!req.complete) req.resume()
     if (answer) {
-      if (draining && line.newest === req) {
+      if (isLast || (draining && line.newest === req)) {
         answer.headers.push(...LAST_ON_CONNECTION)
         line.isEnding = true
       }
@@ -80,6 +84,13 @@ export function createApp({ users, gate, log, bodyLimitBytes }) {
 }
 
 /** @typedef {ReturnType<typeof createApp>} App */
+
+/** HTTP/1.1 requires the header, empty or not (RFC 9112, 3.2). @param {IncomingMessage} req */
+function lacksHost({ headers, httpVersion }) {
+  return headers.host === undefined && httpVersion === '1.1'
+}
+
+const refuseHost = () => Promise.reject(new ApiError('malformed_http', 'expected a Host header'))
 
 /** @typedef {Record<string, number>} Counters */
 

@@ -36,7 +36,11 @@ async function finish(server, sockets, app, pool) {
   // stops accepting. A busy client's next answer carries `Connection: close`; idle connections are closed after GRACE_MS.
   const closed = new Promise((resolve) => net.Server.prototype.close.call(server, resolve))
   const closeIdle = () => {
+    // To Node, a connection is idle even while its last answers wait for a slow client to read them.
+    const unsent = [...sockets.keys()].filter(({ writableLength }) => writableLength > 0)
+    for (const socket of unsent) Object.assign(socket, { destroy: () => socket })
     server.closeIdleConnections()
+    for (const socket of unsent) Reflect.deleteProperty(socket, 'destroy')
     // Node does not count a connection as idle if it never received anything.
     for (const socket of sockets.keys()) if (socket.bytesRead === 0) socket.destroy()
   }

@@ -18,13 +18,14 @@ const UNIQUE_VIOLATION = '23505'
 
 /**
  * Stores the user and claims the key, or does neither. Of two concurrent statements, the second waits for the first to
- * commit, then violates the primary key, which rolls back its row.
+ * commit, then violates the primary key, which rolls back its row. It returns what a repeat has to read, so that a missing privilege
+ * shows before anything is stored.
  */
 const STORE_ONCE = `
   WITH stored AS (
     INSERT INTO users (email, password)
     SELECT $2::text, $3::text WHERE NOT EXISTS (SELECT FROM ${TABLE} AS taken WHERE taken.key = $1::text)
-    RETURNING id
+    RETURNING id, email, password
   ), claimed AS (
     INSERT INTO ${TABLE} (key, user_id) SELECT $1::text, id FROM stored
   )
@@ -81,7 +82,7 @@ export function createInsertOnce(pool, { idempotencyKeyTtlMs }) {
         deleteExpired()
         return id
       }
-      const earlier = await earlierId(pool, key, isRepeatOf)
+      const earlier = await earlierId(pool, key, isRepeatOf).catch(unknownUnlessReused)
       if (earlier !== null) return earlier
       if (id) throw id
     }
@@ -98,6 +99,12 @@ export function createInsertOnce(pool, { idempotencyKeyTtlMs }) {
 function violationOf(error) {
   if ((error.cause ?? error).code === UNIQUE_VIOLATION) return error
   throw error
+}
+
+/** The key, or the row, is taken: by an earlier request of this client, for all we know. @param {ApiError} error @returns {never} */
+function unknownUnlessReused(error) {
+  if (error.code === 'idempotency_key_reused') throw error
+  throw new ApiError('outcome_unknown', undefined, { cause: error })
 }
 
 /** @param {Pool} pool @param {string} key @param {User} user @returns {Promise<string | null>} null: the key is taken */

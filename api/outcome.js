@@ -38,8 +38,8 @@ export function outcomeOf({ message, severity, code = '', routine, constraint = 
 /** pg's message for a statement on a connection already lost or closed: not a byte was sent. */
 const NEVER_SENT = /not queryable/
 
-/** The server, or a pooler in front of it, reports that it lost the statement: connection exceptions and a crash. */
-const LOST = /^(08|57P02)/
+/** The server, or a pooler in front of it, reports that it lost the statement: connection exceptions, a completion that is unknown, and a crash. */
+const LOST = /^(08|40003|57P02)/
 
 /**
  * I/O and internal errors. As an ERROR they abort the statement; as a PANIC they may hit a commit whose record survives on
@@ -54,10 +54,11 @@ const MAY_STRIKE_IN_COMMIT = /^(53100|58|F0|XX)/
 const ABOUT_A_ROW = /^(22(?!00H)|23|44|P0|54000)/
 
 /**
- * Serialization and lock failures, resource shortages, operator intervention, a read-only server, I/O and internal errors.
+ * Serialization and lock failures, resource shortages, operator intervention, a read-only server, a transaction's timeout, I/O and
+ * internal errors.
  * Also a prepared statement that is missing (26000) or already exists (42P05): another connection may work.
  */
-const PASSING = /^(40|53|55P03|57|58|25006|26000|42P05|XX)/
+const PASSING = /^(40|53|55P03|57|58|25006|25P04|26000|42P05|XX)/
 
 const UNIQUE_VIOLATION = '23505'
 /** Default name of a primary key's constraint. */

@@ -83,6 +83,8 @@ function createApiServer(app, config) {
       headersTimeout: config.requestTimeoutMs,
       requestTimeout: config.requestTimeoutMs,
       connectionsCheckingInterval: TIMEOUT_CHECK_INTERVAL_MS,
+      // The app answers a request without one, as a problem document like all others.
+      requireHostHeader: false,
     },
     app.handle,
   )

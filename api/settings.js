@@ -24,7 +24,11 @@ export const SETTINGS = {
   ADMIN_PORT: whole('port number', 3001, [0, 65_535], 'Port of /metrics, /healthz and /readyz; 0 takes a free one'),
   POOL_MAX: whole('connections', 20, [1, 10_000], 'Maximum size of the pool of database connections'),
   POOL_CONNECT_TIMEOUT_MS: ms(2000, [1, 600_000], 'Longest wait for a database connection, queue included'),
-  POOL_IDLE_TIMEOUT_MS: ms(30_000, [0, 86_400_000], 'An idle database connection is closed after this; 0: never'),
+  POOL_IDLE_TIMEOUT_MS: ms(
+    30_000,
+    [0, 86_400_000],
+    'An idle database connection is closed after this (not in pipelined); 0: never',
+  ),
   POOL_MAX_LIFETIME_MS: ms(1_800_000, [0, 86_400_000], 'A database connection older than this is replaced; 0: never'),
   STATEMENT_TIMEOUT_MS: ms(10_000, [1, 600_000], 'Maximum time for one statement'),
   INSERT_MODE: choice(

@@ -23,6 +23,11 @@ const ID = /^[1-9]\d{0,18}$/
 /** The cast lets any valid id be looked up in a table whose ids are still integers. */
 const FIND = 'SELECT id::text FROM users WHERE id = $1::bigint'
 
+/** Whether a text may be the id of a user. @param {string} text */
+export function isId(text) {
+  return ID.test(text) && (text.length < MAX_ID.length || text <= MAX_ID)
+}
+
 /** @param {{ pool: Pool, insert: Insert, insertOnce: InsertOnce, storePassword: StorePassword, hashingThreads: number }} parts */
 export function createUsers({ pool, insert, insertOnce, storePassword, hashingThreads }) {
   let hashing = 0
@@ -31,6 +36,16 @@ export function createUsers({ pool, insert, insertOnce, storePassword, hashingTh
   function counted(hash) {
     hashing++
     return hash.finally(() => hashing--)
+  }
+
+  /** @param {string} key @param {{ email: string, password: string }} user */
+  async function storeOnce(key, { email, password }) {
+    const stored = storePassword(password)
+    const isPlain = typeof stored === 'string'
+    const user = { email, password: isPlain ? stored : await counted(stored) }
+    return insertOnce(key, user, async (earlier) => {
+      return earlier.email === email && (await counted(isStoredAs(password, earlier.password, isPlain)))
+    })
   }
 
   return {
@@ -47,17 +62,9 @@ export function createUsers({ pool, insert, insertOnce, storePassword, hashingTh
      * Stores a user unless an earlier request with the same key has done so. The stored user itself identifies a
      * repeat: a stored digest of the request would be a fast hash of the password next to its slow one.
      * @param {unknown} body @param {string} key the request's Idempotency-Key
-     * @throws {ApiError} invalid_user, idempotency_key_reused, idempotency_unsupported, or a code of the pool
+     * @throws {ApiError} invalid_user at once; rejects with idempotency_key_reused, idempotency_unsupported, or a code of the pool
      */
-    async createOnce(body, key) {
-      const { email, password } = validUser(body)
-      const stored = storePassword(password)
-      const isPlain = typeof stored === 'string'
-      const user = { email, password: isPlain ? stored : await counted(stored) }
-      return insertOnce(key, user, async (earlier) => {
-        return earlier.email === email && (await counted(isStoredAs(password, earlier.password, isPlain)))
-      })
-    },
+    createOnce: (body, key) => storeOnce(key, validUser(body)),
 
     /** Number of passwords being hashed or waiting for a libuv thread. */
     hashing: () => hashing,
@@ -65,10 +72,9 @@ export function createUsers({ pool, insert, insertOnce, storePassword, hashingTh
 
     /**
      * Reveals only whether a user exists: anyone can enumerate ids and must not be able to collect addresses that way.
-     * @param {string} id as in the path @returns {Promise<string | undefined>} the id
+     * @param {string} id that may be one @returns {Promise<string | undefined>} the id
      */
     async find(id) {
-      if (!ID.test(id) || (id.length === MAX_ID.length && id > MAX_ID)) return undefined
       const { rows } = await pool.read({ name: 'find_user', text: FIND, values: [id] })
       return rows[0]?.id
     },

@@ -71,15 +71,16 @@ export function highestP99Of({ slo, slos = [slo], timeout_s }) {
 export const TIMEOUT_TIMES = 2
 
 /**
- * The longest wait (ms) for a response: beyond every bound of the SLOs, since a response within them is not late.
+ * The longest wait (ms) for a response: no shorter than any bound of the SLOs, since a response within them is not late. It is as long
+ * as one of them only if asked for: any answer then counts.
  * @param {number | undefined} asked_ms @param {number} usual_ms @param {Bounds[]} slos @throws {UsageError}
  */
 export function timeoutOf(asked_ms, usual_ms, slos) {
   const longest_ms = Math.max(0, ...slos.flatMap(latencyBounds).map(([, bound_ms]) => bound_ms))
   const timeout_ms = asked_ms ?? Math.max(usual_ms, TIMEOUT_TIMES * longest_ms)
-  if (timeout_ms > longest_ms) return timeout_ms
+  if (timeout_ms >= longest_ms) return timeout_ms
   const [least, got] = [longest_ms, timeout_ms].map((ms) => `${ms / 1000}s`)
-  throw new UsageError(`--timeout: expected more than the longest bound of the SLO (${least}), got ${got}`)
+  throw new UsageError(`--timeout: expected at least the longest bound of the SLO (${least}), got ${got}`)
 }
 
 /** An SLO in words: p50 below 5 ms, p99 below 50 ms and 99.9 % successes. @param {Bounds & Partial<Slo>} slo @returns {string} */

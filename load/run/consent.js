@@ -18,8 +18,10 @@ import { isThisMachine } from '../system/addresses.js'
  * @param {{ isAgreed?: boolean, ask: Ask, note: (text: string) => void }} how isAgreed: --yes was given
  * @throws {UsageError} without consent
  */
-export async function seekConsent({ url, shown_url, sides = {}, mix, rates_rps }, firstStep, { isAgreed, ask, note }) {
-  const targets = [{ url, shown_url }, ...Object.values(sides)].flatMap(({ url, shown_url }) => {
+export async function seekConsent({ url, shown_url, sides, mix, rates_rps }, firstStep, { isAgreed, ask, note }) {
+  // A run with sides loads those, and no other.
+  const loaded = sides ? Object.values(sides) : [{ url, shown_url }]
+  const targets = loaded.flatMap(({ url, shown_url }) => {
     return url ? { url, shown: shown_url ?? keptUrl(url) } : []
   })
   const first = targets.length > 0 ? firstStep() : null

@@ -83,13 +83,15 @@ export async function runVerb(verb, command, given_io) {
   const before = resume && resumeRun(verb, resume)
   const kept = before ? resumedPlan(before.run, resume, given, 'seed' in verb.flags, planOf) : planOf(given)
   const plan = livePlan(kept)
-  if (databaseUrl !== undefined && given.url !== undefined)
-    throw new UsageError('--database-url: cannot be combined with --url, whose service has a database of its own')
+  if (databaseUrl !== undefined && plan.url)
+    throw new UsageError(
+      `--database-url: cannot be combined with ${given.url ? '--url, whose service has a database of its own' : `a ${name} of services that are not our own API, or that store nothing`}`,
+    )
   const { results, run } = before || beginRun(name, { argv: command.argv, out, plan: keptPlan(kept) })
   for (const text of secretWarnings(kept)) io.progress.note(`warning: ${text}`)
   const begin = async () => {
     const prepared = await prepare?.(plan, { results, run }, io)
-    const firstStep = () => ('design' in verb ? verb.design(plan, [], []) : null)
+    const firstStep = () => ('design' in verb ? verb.design(plan, resume ? results.readTrials(verb) : [], []) : null)
     await seekConsent(plan, firstStep, { isAgreed: yes, ask: io.ask, note: io.progress.note })
     return prepared
   }

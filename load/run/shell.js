@@ -129,7 +129,7 @@ function print({ run, text, folder }, json, isResumable, stdout, stderr) {
   if (run.interrupted) {
     const rest = isResumable
       ? `go on with: npm run ${run.verb} -- --resume ${quoted(String(folder))}${run.database?.kind === 'given' ? ' --database-url URL' : ''}${lacksCredentials(run.plan) ? ' and the flags of this run' : ''}`
-      : `what it measured is in ${folder}`
+      : `what it measured is in ${folder ?? run.folder}`
     stderr.write(`interrupted; ${spoken(rest)}\n`)
     return EXIT.interrupted
   }

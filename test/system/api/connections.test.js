@@ -17,6 +17,11 @@ const impatient = await startApi(t, database.url, {
 
 const body = () => JSON.stringify(newUser())
 
+/** Number of rows of a user. @param {{ email: string }} user */
+async function stored({ email }) {
+  return (await rows(database.url, `SELECT 1 FROM users WHERE email = '${email}'`)).length
+}
+
 // Whatever a client did, the next one is served.
 t.afterEach(async () => {
   const { status } = await post(api.url, newUser())
@@ -86,6 +91,40 @@ t.test('what came before a broken request is answered before it', async (t) => {
   const socket = await connect(api.url)
   socket.write(`${rawPost(body())}${rawPost(body())}nonsense\r\n\r\n`)
   t.strictSame(await answers(socket, 3), [201, 201, 400])
+})
+
+t.test('what came before a broken request is answered before it, even if the client reads late', async (t) => {
+  const socket = await connect(api.url)
+  socket.pause()
+  const [user, READS] = [newUser(), 1100]
+  const reads = 'GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(READS)
+  // In one read, the last of which is no request; the answers do not fit into the buffers of the kernel.
+  socket.write(`${reads}${rawPost(JSON.stringify(user))}nonsense\r\n\r\n`)
+  await until('its row', async () => (await stored(user)) === 1)
+  socket.resume()
+  t.strictSame(await answers(socket, READS + 2), [...Array(READS).fill(200), 201, 400])
+  await ended(socket)
+})
+
+t.test('a request without Host, or for another protocol, is answered, and nothing behind it is stored', async (t) => {
+  for (const [head, status, code] of /** @type {[string, number, RegExp][]} */ ([
+    ['GET /user/2000000000 HTTP/1.1\r\n\r\n', 400, /"code":"malformed_http"/],
+    [
+      'GET /user/2000000000 HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n',
+      404,
+      /"code":"not_found"/,
+    ],
+  ])) {
+    const socket = await connect(api.url)
+    const late = newUser()
+    socket.write(head + rawPost(JSON.stringify(late)))
+    await ended(socket)
+    t.strictSame(await answers(socket, 1), [status])
+    t.match(socket.text(), /\r\nConnection: close\r\n/i)
+    t.match(socket.text(), code)
+    t.equal(await stored(late), 0)
+    socket.destroy()
+  }
 })
 
 t.test('headers beyond what Node takes: 431', async (t) => {

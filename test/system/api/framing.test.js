@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { newUser, post, startApi, untilMetric } from '../../support/api.js'
 import { startHere } from '../../support/api-here.js'
-import { blockTable } from '../../support/database.js'
+import { blockTable, rows } from '../../support/database.js'
 import { newDatabase } from '../../support/postgres.js'
 import { answers, connect, ended, rawPost } from '../../support/socket.js'
 import { within } from '../../support/until.js'
@@ -106,6 +106,31 @@ for (const [about, bytes, statuses, code] of absurd) {
     t.equal((await post(api.url, newUser())).status, 201, 'the next client is served')
   })
 }
+
+t.test('a whole body of tiny chunks is refused, and neither it nor what came with it is a row', async (t) => {
+  for (const behind of ['', rawPost(userOf(100))]) {
+    const before = await rows(database.url, 'SELECT count(*) FROM users')
+    const socket = await connect(api.url)
+    socket.write(HEAD + chunked(userOf(1000), 1) + behind)
+    await ended(socket)
+    t.strictSame(await answers(socket, 1), [400])
+    t.match(socket.text(), /\r\nConnection: close\r\n[\s\S]*"code":"chunks_too_small"/i)
+    t.strictSame(await rows(database.url, 'SELECT count(*) FROM users'), before)
+    socket.destroy()
+  }
+})
+
+t.test('what follows a refused body in the same read is not stored', async (t) => {
+  const socket = await connect(api.url)
+  socket.setNoDelay(true)
+  const late = newUser()
+  socket.write(HEAD + '1\r\nx\r\n'.repeat(100))
+  await untilMetric(api, 'redline_in_flight_requests', 1)
+  socket.write(`${'1\r\nx\r\n'.repeat(100)}0\r\n\r\n${rawPost(JSON.stringify(late))}`)
+  await ended(socket)
+  t.strictSame(await answers(socket, 1), [400])
+  t.strictSame(await rows(database.url, `SELECT 1 FROM users WHERE email = '${late.email}'`), [])
+})
 
 t.test('floods of chunks behind requests that wait are not read, and every request gets its answer', async (t) => {
   const PIECES = 300

@@ -82,7 +82,7 @@ t.test('after kill -9 the next run takes its rows for the lab’s, and no others
 
 t.test('Ctrl-C ends a run that waits for a locked table', async (t) => {
   const url = await databaseWithUsers(t)
-  const lab = startSweep(t, ['--timeout', '1s', '--database-url', url, '--warmup', '2s'], {
+  const lab = startSweep(t, ['--timeout', '1s', '--slo-p99', '1s', '--database-url', url, '--warmup', '2s'], {
     SHUTDOWN_TIMEOUT_MS: '1000',
   })
   await untilLabRows(url, 50)

@@ -1,6 +1,8 @@
+import { spawn } from 'node:child_process'
 import fs from 'node:fs'
 import t from 'tap'
 import { main } from '../../../load/run/shell.js'
+import { startOf } from '../../../sql/scratch.js'
 import { campaignOf } from '../../../tuning/pages/evidence/campaign.js'
 import { temporaryFolder } from '../../support/lab.js'
 import { createShell } from '../../support/shell.js'
@@ -17,6 +19,27 @@ function keep(folder, name, run) {
   fs.mkdirSync(`${folder}/${name}`, { recursive: true })
   fs.writeFileSync(`${folder}/${name}/run.json`, JSON.stringify({ versions: { redline_commit: 'another' }, ...run }))
 }
+
+t.test('nothing to adopt is no answer, and no report is announced', async (t) => {
+  const folder = temporaryFolder(t)
+  const { code, stdout, stderr } = await ran('--out', folder, '--adopt', '--only', 'tune')
+  t.equal(code, 1)
+  t.match(stderr, /no trustworthy answer: expected finished runs in .*, got none/)
+  t.match(stdout, /^\ntune: missing\n/)
+  t.notMatch(stdout, /report\.md/)
+})
+
+t.test('a second campaign in the same folder is refused', async (t) => {
+  const folder = temporaryFolder(t)
+  const other = spawn('sleep', ['60'])
+  t.teardown(() => other.kill())
+  fs.writeFileSync(`${folder}/lock-${other.pid}-${startOf(Number(other.pid))}`, '')
+  t.match(await ran('--out', folder, '--only', 'tune'), {
+    code: 2,
+    stderr: /^redline: --out: expected a folder that no run is using, got .*, which process \d+ is writing to/,
+  })
+  t.notOk(fs.existsSync(`${folder}/tune`))
+})
 
 t.test('evidence of two commits is not mixed, and names that are no run are refused', async (t) => {
   const folder = temporaryFolder(t)

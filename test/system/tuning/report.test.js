@@ -113,6 +113,22 @@ t.test('several runs stand side by side, with ratios and ties', async (t) => {
   t.match(markdown, /\[[\d.]+–[\d.]+\], tied/)
 })
 
+t.test('other requests, and another database, are said beside the ratios', async (t) => {
+  const folder = temporaryFolder(t)
+  const [a, b] = [fixture('sweep-batched', folder), fixture('sweep-batched', `${folder}/b`)]
+  rewrite(b, {
+    run: (run) => {
+      Object.assign(run.plan.mix, { method: 'GET', seed: 99 })
+      Object.assign(run.database, { fsync: 'off', round_trip_ms: 9 })
+    },
+  })
+  await reportOf(a, b, '--out', `${folder}/out`)
+  const markdown = fs.readFileSync(`${folder}/out/report.md`, 'utf8')
+  t.match(markdown, /\| requests method +\| +POST +\| +GET +\|/)
+  t.match(markdown, /\| database fsync +\| +on +\| +off +\|/)
+  t.notMatch(markdown, /requests seed|database round_trip_ms/)
+})
+
 t.test('runs of different machines are compared only by who says so, and the page says it first', async (t) => {
   const folder = temporaryFolder(t)
   const [a, b] = [fixture('sweep-batched', folder), fixture('sweep-single', folder)]

@@ -41,6 +41,8 @@ function start(t, execute_ms) {
   return {
     ...simulation,
     open,
+    server,
+    sockets,
     lookedAt_ms: () => lookedAt_ms,
     post: () => service.request('POST', '/user', { body: { email: 'ada@simulated', password: 'secret' } }).answers,
 
@@ -105,6 +107,38 @@ t.test('connections without a request are closed after a grace, those with one a
   t.strictSame([late.isDestroyed, busy.isDestroyed], [true, false])
   busy.destroy()
   t.match(await endOf(end), { isComplete: true, dropped: 0 })
+})
+
+t.test('a connection whose client has not read its answers yet stays open until it has', async (t) => {
+  const { clock, server, sockets, drain, endOf } = start(t, 1)
+  class Socket {
+    bytesRead = 100
+    isDestroyed = false
+    /** @param {number} writableLength */
+    constructor(writableLength) {
+      this.writableLength = writableLength
+      server._connections++
+      sockets.add(this)
+    }
+
+    destroy() {
+      this.isDestroyed = true
+      sockets.delete(this)
+      server._connections--
+      server._emitCloseIfDrained()
+    }
+  }
+  // Node's server knows nothing of what is unsent.
+  server.closeIdleConnections = () => {
+    for (const socket of [...sockets]) socket.destroy()
+  }
+  const [slow, idle] = [new Socket(9000), new Socket(0)]
+  const end = drain()
+  await clock.run(() => false, GRACE_MS + 10)
+  t.strictSame([slow.isDestroyed, idle.isDestroyed], [false, true])
+  slow.writableLength = 0
+  t.match(await endOf(end), { isComplete: true, dropped: 0, after_ms: 2 * GRACE_MS })
+  t.equal(slow.isDestroyed, true)
 })
 
 t.test('a request without an answer at the timeout is dropped and counted', async (t) => {

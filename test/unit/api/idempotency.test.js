@@ -1,4 +1,6 @@
 import t from 'tap'
+import { ApiError } from '../../../api/errors.js'
+import { createInsertOnce } from '../../../api/idempotency.js'
 import { simulated } from '../../support/simulation/simulated.js'
 
 const MINUTE_MS = 60_000
@@ -50,6 +52,20 @@ t.test('a key that is taken gives the earlier row, and nothing is stored', async
   t.equal(repeat.id, first.id)
   t.equal(postgres.tables.users.length, 1)
   t.strictSame(statements(), ['store', 'delete', 'store', 'find'])
+})
+
+t.test('where the earlier row cannot be read, the outcome is unknown, whatever the reason', async (t) => {
+  for (const code of /** @type {const} */ (['database_unavailable', 'database_refused', 'no_database_slot'])) {
+    const pool = /** @type {any} */ ({
+      query: async () => ({ rows: [] }),
+      read: async () => Promise.reject(new ApiError(code)),
+    })
+    const insertOnce = createInsertOnce(pool, { idempotencyKeyTtlMs: TTL_MS })
+    await t.rejects(
+      insertOnce('k', ADA, async () => true),
+      { code: 'outcome_unknown', cause: { code } },
+    )
+  }
 })
 
 t.test('a user whom a trigger suppresses is refused after a second attempt', async (t) => {

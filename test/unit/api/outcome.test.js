@@ -49,6 +49,8 @@ const table = [
     'database_unavailable',
     true,
   ],
+  ['a completion that is unknown', error('40003'), 'outcome_unknown', false],
+  ["a transaction's timeout", fatal('25P04'), 'database_unavailable', true],
   ['a read-only server', error('25006'), 'database_unavailable', false],
   ['a session that an administrator ends', fatal('57P01'), 'database_unavailable', true],
   ['the same in another language', error('57P01', { severity: 'SCHWERWIEGEND' }), 'database_unavailable', true],

@@ -1,5 +1,6 @@
 import t from 'tap'
-import { createUsers } from '../../../api/users.js'
+import { createRoutes } from '../../../api/routes.js'
+import { createUsers, isId } from '../../../api/users.js'
 
 t.test('passwords wait only beyond the threads that hash', async (t) => {
   for (const [hashingThreads, waiting] of [
@@ -19,4 +20,32 @@ t.test('passwords wait only beyond the threads that hash', async (t) => {
     await Promise.all(created)
     t.strictSame([users.hashing(), users.waiting()], [0, 0])
   }
+})
+
+t.test('what is refused without a look at the database does not count as served by it', async (t) => {
+  const queries = /** @type {string[]} */ ([])
+  const pool = {
+    async read() {
+      queries.push('read')
+      return { rows: [{ id: '7' }] }
+    },
+  }
+  const parts = { insert: async () => '1', insertOnce: async () => '1', storePassword: String, hashingThreads: 4 }
+  const users = createUsers(/** @type {any} */ ({ pool, ...parts }))
+  t.throws(() => users.createOnce({}, 'k'), { code: 'invalid_user' }, 'at once, as without a key')
+  let served = 0
+  const gate = { served: () => served++ }
+  const route = createRoutes(/** @type {any} */ ({ users, gate, bodyLimitBytes: 1000 }))
+  const find = (/** @type {string} */ id) =>
+    route(/** @type {any} */ ({ method: 'GET', url: `/user/${id}`, headers: {}, resume() {} }))
+  await t.rejects(find('abc'), { code: 'not_found' })
+  t.strictSame([served, queries.length], [0, 0])
+  t.equal((await find('7')).status, 200)
+  t.strictSame([served, queries.length], [1, 1])
+})
+
+t.test('an id is a positive bigint, as Postgres writes it', async (t) => {
+  for (const id of ['1', '42', '9223372036854775807']) t.ok(isId(id), id)
+  for (const id of ['', '0', '01', '-1', '1.0', 'x', '9223372036854775808', '10000000000000000000'])
+    t.notOk(isId(id), id)
 })

@@ -139,6 +139,8 @@ function planOf(flags) {
     ...plan,
     // Without the API, no database is needed.
     url: parts.includes('processes') ? null : 'http://127.0.0.1/',
+    // All that it loads is its own.
+    sides: {},
     // Errors are counted here; they do not fail a trial.
     slo: { ...plan.slo, success_ratio: 0 },
     ...{ parts, sizes, endpoints: ENDPOINTS, slots: SLOTS, slow, samples, workers: WORKERS[mode] },

@@ -67,7 +67,10 @@ export const faults = {
     if (plan.skipped) io.progress.note(`skipped: ${plan.skipped}`)
     const names = plan.faults.filter((/** @type {string} */ name) => FAULTS[name].namespace && !plan.inside)
     if (names.length === 0 || results.readTrials().length > 0) return
-    for (const record of await runInside(names, plan, io)) results.appendTrial({ ...record, run_id: run.run_id })
+    const inside = await runInside(names, plan, io)
+    // With trials, it is a run that can be resumed, even if no target of ours is opened later.
+    if (inside.length > 0) results.writeRun(run)
+    for (const record of inside) results.appendTrial({ ...record, run_id: run.run_id })
   },
   design,
   open: openFaulty,

@@ -146,7 +146,8 @@ function pricesOf(flags) {
 export function chosenDrivers(given, sides) {
   const isSecure = sides.some(({ url }) => url?.startsWith('https:'))
   const asked = given.driver ?? [isSecure ? 'client' : 'autocannon']
-  return given['cross-check'] && asked.length === 1 ? [...new Set([...asked, 'wrk'])] : asked
+  if (!given['cross-check'] || asked.length > 1) return asked
+  return [...asked, asked[0] === 'wrk' ? 'autocannon' : 'wrk']
 }
 
 /**

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { UsageError } from '../../../load/command/errors.js'
 import { someOf } from '../../../load/command/flags.js'
 import { DRIVERS } from '../../../load/generators/drivers/index.js'
-import { refuseForeign } from '../../../load/run/folder.js'
+import { holdFolder, refuseForeign } from '../../../load/run/folder.js'
 import { redlineCommit } from '../../../load/system/machine.js'
 import { nodeOf } from '../../../load/system/node-versions.js'
 import { RUNS } from './runs.js'
@@ -19,6 +19,8 @@ import { RUNS } from './runs.js'
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
 const CLI = path.join(ROOT, 'tuning/cli.js')
 const COMMITTED = path.join(ROOT, 'tuning/evidence')
+/** Exit code of a run that was refused: it measured nothing. */
+const REFUSED = 2
 /** The newest version with long-term support. */
 const NODE_MAJOR = '26'
 /** Files of a run that are committed; the rest can be made from them. */
@@ -43,29 +45,34 @@ export const campaignOf = (runs = RUNS) => ({
     const asked = runs.filter(({ name }) => given.only?.includes(name) ?? true)
     const note = (/** @type {string} */ text) => io.progress.note(text)
     const ended = (/** @type {string | null} */ problem) => ({
-      run: { verb: 'evidence', problem, interrupted: io.signal.aborted, runs: statesOf(folder, asked) },
+      run: { verb: 'evidence', folder, problem, interrupted: io.signal.aborted, runs: statesOf(folder, asked) },
       text: textOf(statesOf(folder, asked)),
-      folder,
+      // It has no report of its own.
+      folder: null,
     })
     refuseMixture(folder, runs, given.adopt ? undefined : await redlineCommit())
     if (given.adopt) {
-      for (const { name } of asked.filter(({ name }) => stateOf(path.join(folder, name)) === 'finished')) {
+      const finished = asked.filter(({ name }) => stateOf(path.join(folder, name)) === 'finished')
+      for (const { name } of finished) {
         adopt(path.join(folder, name), path.join(COMMITTED, name))
         note(`adopted: ${name}`)
       }
-      return ended(null)
+      return ended(finished.length > 0 ? null : `expected finished runs in ${folder}, got none`)
     }
     // Without vegeta, a run that needs it would continue and leave its rows empty.
     if (asked.some(({ needsVegeta }) => needsVegeta))
       DRIVERS.vegeta.check?.({ url: 'http://127.0.0.1', method: 'POST' })
     mkdirSync(folder, { recursive: true })
+    // Two campaigns would measure each other.
+    holdFolder(folder, '--out')
     const node = await nodeOf(given.node ?? NODE_MAJOR)
     for (const one of asked) {
       if (io.signal.aborted) break
       const state = stateOf(path.join(folder, one.name))
       if (state === 'finished') continue
       note(`${one.name}: about ${one.minutes} min`)
-      await measure(node, folder, one, state, io.signal)
+      const code = await measure(node, folder, one, state, io.signal)
+      if (code === REFUSED) return ended(`${one.name} was refused`)
     }
     const missing = statesOf(folder, asked).filter(({ state }) => state !== 'finished')
     return ended(missing.length > 0 ? `not finished: ${missing.map(({ name }) => name).join(', ')}` : null)
@@ -89,9 +96,10 @@ async function measure(node, folder, { name, argv: [verb, ...flags], env, sides 
   signal.addEventListener('abort', end, { once: true })
   // A second signal to us ends us at once, and the run with us.
   process.once('exit', end)
-  await once(child, 'exit')
+  const [code] = await once(child, 'exit')
   process.off('exit', end)
   signal.removeEventListener('abort', end)
+  return code
 }
 
 /** @typedef {'missing' | 'unusable' | 'cut off' | 'finished'} State unusable: it measured nothing, or has no trustworthy answer */

@@ -102,8 +102,11 @@ function verbOf(results) {
   }
 }
 
+/** What is known of a database and says nothing of what a commit costs there. */
+const OF_DATABASE = ['version', 'schema', 'round_trip_ms']
+
 /** The subject of a sweep. @param {Run} run @param {Record<string, unknown>} [settings] read back @returns {Record<string, unknown>} */
-function subjectOf({ plan }, settings = {}) {
+function subjectOf({ plan, database }, settings = {}) {
   const {
     url,
     ssh,
@@ -129,7 +132,9 @@ function subjectOf({ plan }, settings = {}) {
     ...(connections && { connections }),
   }
   const requests = { name, method, body_base64, entries, ...(headers && { headers }) }
-  return { url, host: ssh?.host, slo, ...requests, ...load, ...Object.fromEntries(set) }
+  const durability = Object.entries(database ?? {}).filter(([name]) => !OF_DATABASE.includes(name))
+  const stored = durability.map(([name, value]) => [`database ${name}`, value])
+  return { url, host: ssh?.host, slo, ...requests, ...load, ...Object.fromEntries([...set, ...stored]) }
 }
 
 /**
@@ -142,7 +147,10 @@ function isAlike(one, other) {
 
 /** @param {Run} [run] */
 function machineText(run) {
-  return run ? `${run.machine.cpu_model}, ${run.machine.cores} cores` : ''
+  if (!run) return ''
+  const { machine, target_machine: there } = run
+  const [here, target] = [machine, there].map((one) => one && `${one.cpu_model}, ${one.cores} cores`)
+  return target ? `${here}; the target: ${target}` : String(here)
 }
 
 /** @param {Past[]} past @param {number[]} changes */

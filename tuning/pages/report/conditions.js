@@ -2,8 +2,10 @@ import { isDeepStrictEqual } from 'node:util'
 
 /** @import { Source } from './report.js' */
 
-/** Parts of a plan that differ by chance or are listed elsewhere: seeds, rates of a search, the SLO. */
+/** Parts of a plan that differ by chance or are listed elsewhere: the requests, rates of a search, the SLO. */
 const OWN = ['mix', 'rates_rps', 'slo']
+/** What is known of a database and differs by chance or is listed elsewhere. */
+const OF_DATABASE = ['version', 'schema', 'round_trip_ms']
 
 /** Longest value that is shown whole, in characters. */
 const LONGEST = 80
@@ -23,7 +25,9 @@ export function otherDifferences(sources) {
   const descriptions = sources.map(({ run, records }) => ({
     ...run.versions,
     ...prefixed('SLO ', run.slo),
-    ...prefixed('plan ', Object.fromEntries(Object.entries(run.plan).filter(([name]) => !OWN.includes(name)))),
+    ...prefixed('plan ', without(OWN, run.plan)),
+    ...prefixed('requests ', without(['seed'], run.plan.mix)),
+    ...prefixed('database ', without(OF_DATABASE, run.database ?? {})),
     ...settingsOf(records),
     pinning: run.pinning ?? 'unknown',
   }))
@@ -54,6 +58,11 @@ function settingsOf(records) {
   const own = [...names].filter((name) => !name.endsWith('PORT'))
   const levelsOf = (/** @type {string} */ name) => new Set(records.map(({ settings }) => settings?.[name]))
   return Object.fromEntries(own.map((name) => [name, [...levelsOf(name)].join(', ')]))
+}
+
+/** @param {string[]} names @param {object} [values] */
+function without(names, values = {}) {
+  return Object.fromEntries(Object.entries(values).filter(([name]) => !names.includes(name)))
 }
 
 /** @param {string} prefix @param {object} [values] */

@@ -96,3 +96,14 @@ t.test('of our own services nothing is said', async (t) => {
     error: undefined,
   })
 })
+
+t.test('a run with sides names each of them once, and one that loads only its own names none', async (t) => {
+  const sides = { a: { url: THERE }, b: { url: 'http://198.51.100.1/user' } }
+  const { said, questions } = await sought({ ...SWEEP, url: THERE, sides }, { answer: true })
+  t.match(said, /^To http:\/\/192\.0\.2\.1\/user and http:\/\/198\.51\.100\.1\/user, Redline will send/)
+  t.strictSame(questions, ['192.0.2.1 and 198.51.100.1: not this machine. Is this load welcome there?'])
+  const own = await sought({ ...SWEEP, url: 'http://127.0.0.1/', sides: {} })
+  t.strictSame([own.said, own.questions], ['', []])
+  const started = await sought({ ...SWEEP, url: THERE, sides: { base: { url: null } } })
+  t.strictSame([started.said, started.questions], ['', []], 'the address of a service that is started here')
+})

@@ -122,5 +122,6 @@ t.test('a driver whose tool is missing is refused with what installs it', async 
     new UsageError('expected wrk on PATH, found none: apt-get install wrk'),
   )
   t.strictSame(chosenDrivers({ 'cross-check': true }, []), ['autocannon', 'wrk'])
+  t.strictSame(chosenDrivers({ driver: ['wrk'], 'cross-check': true }, []), ['wrk', 'autocannon'], 'never with itself')
   t.strictSame(chosenDrivers({}, [{ url: 'https://a/', file: null }]), ['client'])
 })

@@ -40,6 +40,12 @@ t.test('the sweeps of a folder in order of time, and where their level changed',
   fs.writeFileSync(`${folder}/larger/trials.ndjson`, trials.replaceAll('"POOL_MAX":20', '"POOL_MAX":40'))
   fs.cpSync(`${folder}/sweep-5`, `${folder}/interrupted`, { recursive: true })
   fs.writeFileSync(`${folder}/interrupted/run.json`, JSON.stringify({ ...other, interrupted: true, answer: 'none' }))
+  fs.cpSync(`${folder}/sweep-5`, `${folder}/own-database`, { recursive: true })
+  const database = { ...other.database, kind: 'given', round_trip_ms: 0.5 }
+  fs.writeFileSync(`${folder}/own-database/run.json`, JSON.stringify({ ...other, database }))
+  fs.cpSync(`${folder}/sweep-5`, `${folder}/box`, { recursive: true })
+  const target_machine = { ...other.machine, name: 'box', cores: 64 }
+  fs.writeFileSync(`${folder}/box/run.json`, JSON.stringify({ ...other, target_machine }))
   fs.mkdirSync(`${folder}/not-a-run`)
   fs.mkdirSync(`${folder}/not-begun`)
   fs.writeFileSync(`${folder}/not-begun/run.json`, '{}')
@@ -47,15 +53,15 @@ t.test('the sweeps of a folder in order of time, and where their level changed',
   t.equal(code, 0, stdout)
   const said = stdout.replace(/\s+/g, ' ')
   t.match(said, /9 sweeps: the capacity changed at sweep-4 to 0\.6\d times the level before\./)
-  t.match(said, 'Left out: 1 of other machines')
-  t.match(said, 'Left out: 3 of another service, or with other requests, load, SLO or settings')
+  t.match(said, 'Left out: 2 of other machines')
+  t.match(said, 'Left out: 4 of another service, or with other requests, load, SLO or settings')
   t.ok(
     said.indexOf('| sweep-8 ') < said.indexOf('| sweep-5 ') &&
       said.indexOf('| sweep-5 ') < said.indexOf('| > sweep-4 '),
   )
   const { stdout: json } = await ran(folder, '--across-machines', '--json')
   const { runs, changes } = JSON.parse(json)
-  t.equal(runs.length, 10)
+  t.equal(runs.length, 11)
   t.strictSame(changes, [5])
   t.match(runs[5], { name: 'sweep-4', changed: true, middle_rps: Number, cpu_us: Number })
 })
