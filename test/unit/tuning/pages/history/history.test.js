@@ -62,8 +62,8 @@ t.test('the sweeps of a folder in order of time, and where their level changed',
   const { stdout: json } = await ran(folder, '--across-machines', '--json')
   const { runs, changes } = JSON.parse(json)
   t.equal(runs.length, 11)
-  t.strictSame(changes, [5])
-  t.match(runs[5], { name: 'sweep-4', changed: true, middle_rps: Number, cpu_us: Number })
+  t.strictSame(changes, [6])
+  t.match(runs[6], { name: 'sweep-4', changed: true, middle_rps: Number, cpu_us: Number })
 })
 
 t.test('a folder without sweeps is no answer, and what is no folder a mistake', async (t) => {
