@@ -19,7 +19,7 @@ export function createQuietWatch({ idle_ms, stuck_ms }) {
   const traffic = new Map()
   const interval_ms = Math.max(MIN_INTERVAL_MS, Math.min(idle_ms, stuck_ms) / LOOKS_PER_TIMEOUT)
 
-  setInterval(() => {
+  const look = () => {
     const now_ms = performance.now()
     for (const [socket, last] of traffic) {
       const isSent = socket.writableLength === 0
@@ -27,7 +27,9 @@ export function createQuietWatch({ idle_ms, stuck_ms }) {
       const seen = { bytes: bytesOf(socket), isIdle: isDone, isDue }
       if (isOver(last, seen, now_ms, { idle_ms, stuck_ms })) socket.destroy()
     }
-  }, interval_ms).unref()
+  }
+  // A late timer may run before requests that have already arrived are read; an immediate runs afterwards.
+  setInterval(() => setImmediate(look), interval_ms).unref()
 
   return {
     sockets: traffic,

@@ -45,7 +45,8 @@ async function main() {
 async function runTap(env) {
   const tap = path.join(path.dirname(createRequire(import.meta.url).resolve('tap/package.json')), 'dist/esm/run.mjs')
   // The tests of the lab's load measure; two at once would measure each other.
-  const jobs = tiers.includes('lab') ? ['--jobs=1'] : []
+  const isLab = tiers.includes('lab') || rest.some((word) => /^(\.\/)?test\/lab\//.test(word))
+  const jobs = isLab ? ['--jobs=1'] : []
   const child = spawn(process.execPath, [`--import=${PLAIN_TESTS}`, tap, ...jobs, ...tiers.flatMap(filesOf), ...rest], {
     env: { ...inherited(), ...env },
     stdio: 'inherit',

@@ -25,11 +25,12 @@ export const PATIENT = {
  * @param {any} t
  * @param {string} databaseUrl
  * @param {Record<string, string>} [env] settings
+ * @param {string[]} [nodeFlags] besides those of `npm start`
  * @returns {Promise<Api>}
  * @throws {Error} with what it says, when it ends
  */
-export async function startApi(t, databaseUrl, env = {}) {
-  const api = await startUnready(t, databaseUrl, env)
+export async function startApi(t, databaseUrl, env = {}, nodeFlags = []) {
+  const api = await startUnready(t, databaseUrl, env, nodeFlags)
   await untilReadyz(api, 'ready')
   return api
 }
@@ -39,11 +40,12 @@ export async function startApi(t, databaseUrl, env = {}) {
  * @param {any} t
  * @param {string} databaseUrl
  * @param {Record<string, string>} [env] settings
+ * @param {string[]} [nodeFlags] besides those of `npm start`
  * @returns {Promise<Api>}
  * @throws {Error & { exitCode: number }} with what it says, when it ends
  */
-export async function startUnready(t, databaseUrl, env = {}) {
-  const [program, ...args] = leashed([process.execPath, ...NODE_FLAGS, SERVER], { signal: 'KILL' })
+export async function startUnready(t, databaseUrl, env = {}, nodeFlags = []) {
+  const [program, ...args] = leashed([process.execPath, ...NODE_FLAGS, ...nodeFlags, SERVER], { signal: 'KILL' })
   const ours = Object.entries(process.env).filter(([name]) => !name.startsWith('PG'))
   const child = spawn(program, args, {
     // Where there is no `.env`.

@@ -32,7 +32,7 @@ t.test('a change that makes a request cost half as much again is found, with the
   const folder = repository(t, [serviceOf(150_000), serviceOf(225_000)])
   const out = `${folder}/run`
   const argv = ['gate', '--base', 'HEAD~1', '--start', 'exec node server.mjs', '--blocks', '6', '--out', out]
-  const lab = startLab(argv, {}, { cwd: folder })
+  const lab = startLab(argv, { REDLINE_TEST_MARK: folder }, { cwd: folder })
   const { code, stdout, stderr } = await lab.ended
   t.equal(code, 1, stderr)
   t.match(stdout, /^Regressed: CPU per request of head \/ base: 1\.[3-7]/m)
@@ -53,9 +53,11 @@ t.test('a change that makes a request cost half as much again is found, with the
 t.test('Ctrl-C ends both services, and removes the checkouts', async (t) => {
   const folder = repository(t, [serviceOf(1000), serviceOf(1000)])
   const argv = ['gate', '--base', 'HEAD~1', '--start', 'node server.mjs', '--out', `${folder}/run`]
-  const lab = startLab(argv, {}, { cwd: folder })
+  // The services inherit it, so that they can be found.
+  const lab = startLab(argv, { REDLINE_TEST_MARK: folder }, { cwd: folder })
   await lab.stderrHas('trial 2')
   t.equal(checkoutsOf(lab.child.pid).length, 1)
+  t.ok(processesOf(folder).length >= 3, 'the lab and its two services')
   lab.child.kill('SIGINT')
   t.equal((await lab.ended).code, 130)
   t.strictSame(processesOf(folder), [])

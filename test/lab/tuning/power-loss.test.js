@@ -1,4 +1,5 @@
 import t from 'tap'
+import { seededRandom } from '../../../load/system/random.js'
 import { openDatabase } from '../../../sql/database.js'
 import { startEmbedded } from '../../../sql/embedded.js'
 import { startClient } from '../../../tuning/experiments/crash-test/client.js'
@@ -12,6 +13,10 @@ const ROUNDS = 4
 /** Acknowledged rows before the power fails, so that it fails under load; then up to this long, at random. */
 const MIN_ACKNOWLEDGED = 500
 const MAX_DELAY_MS = 2000
+
+/** Said by a test that fails, so that its delays can be repeated. */
+const SEED = Date.now() % 2 ** 31
+const random = seededRandom(SEED)
 
 /** Rows that the API acknowledges after the disk has begun to lie: enough that some of them must be missing. */
 const MIN_LIES = 100
@@ -28,7 +33,11 @@ t.test('power loss', { skip: withoutFailingDisk() ?? false }, async (t) => {
         // Every second round begins its recovery at a checkpoint that was made under load.
         const result = await powerLoss(t, bench, `round-${round}`, { checkpoint: round % 2 === 0 })
         const { lost, doubled, invented } = result.ledger
-        t.strictSame({ lost, doubled, invented }, { lost: [], doubled: [], invented: [] }, `round ${round}`)
+        t.strictSame(
+          { lost, doubled, invented },
+          { lost: [], doubled: [], invented: [] },
+          `round ${round}, seed ${SEED}`,
+        )
         t.ok(result.lies.lost > 0, 'the disk did lose what was acknowledged after the power had failed')
       }
     },
@@ -69,7 +78,7 @@ async function powerLoss(t, { disk, embedded, api }, name, { checkpoint }) {
   const client = startClient(api.url, name)
   await until('load', () => client.acknowledged() >= MIN_ACKNOWLEDGED)
   if (checkpoint) await rows(embedded.url, 'CHECKPOINT')
-  await new Promise((resolve) => setTimeout(resolve, Math.random() * MAX_DELAY_MS))
+  await new Promise((resolve) => setTimeout(resolve, random() * MAX_DELAY_MS))
 
   await disk.pause()
   const answered = client.answered()

@@ -21,7 +21,7 @@ import { tcpProxy } from '../../support/servers.js'
 import { until, within } from '../../support/until.js'
 
 // Roles, and connections that run out, are a whole server's.
-const server = await newServer(t, { max_connections: '40', fsync: 'off' })
+const server = await newServer(t, { max_connections: '40', fsync: 'off', autovacuum: 'off' })
 const SCHEMA = readFileSync(new URL('../../../sql/schema.sql', import.meta.url), 'utf8')
 
 /** The same server, with another database. @param {string} name @param {string} [user] */

@@ -18,10 +18,14 @@ t.test(
   { skip: withoutProc },
   async (t) => {
     // The same work for both, so that their shares of the cores do not matter.
-    const work = 'i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done; exec sleep 600'
-    const child = spawn('sh', ['-c', `sh -c '${work}' & sh -c '${work}' & wait`], { detached: true, stdio: 'ignore' })
+    const work = 'read go; i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done; exec sleep 600'
+    // A shell gives what runs in the background no input of its own.
+    const both = `exec 3<&0; sh -c '${work}' <&3 & sh -c '${work}' <&3 & wait`
+    const child = spawn('sh', ['-c', both], { detached: true, stdio: ['pipe', 'ignore', 'ignore'] })
     t.teardown(() => process.kill(-Number(child.pid), 'SIGKILL'))
+    await until('two workers', () => familyOf(Number(child.pid)).length === 3)
     const use = watchFamily(Number(child.pid))
+    child.stdin.end('go\ngo\n')
     const asleep = () => familyOf(Number(child.pid)).filter((pid) => nameOf(pid) === 'sleep')
     await until('two workers to have computed', () => asleep().length === 2)
     const found = use()
