@@ -84,6 +84,8 @@ const SHOWN = /** @type {const} */ ([
     value: (/** @type {TrialRecord} */ { probes }) => Number(probes.api.rss_bytes) / 2 ** 20,
     name: 'Memory (RSS)',
     unit: ' MiB',
+    // V8 doubles or halves its semi-spaces, of which it has up to three, from 1 to 64 MiB.
+    least_jump: 8,
     y: { title: 'RSS', unit: 'mib' },
   },
   {
@@ -91,11 +93,12 @@ const SHOWN = /** @type {const} */ ([
     value: (/** @type {TrialRecord} */ { probes }) => Number(probes.api.open_files),
     name: 'Open files',
     unit: '',
+    least_jump: Number.POSITIVE_INFINITY,
     y: { title: 'open files', unit: 'number' },
   },
 ])
 
-/** @typedef {ReturnType<typeof growthOf>} Growth per_hour: null if too few samples for a slope; points: by seconds since the start */
+/** @typedef {ReturnType<typeof growthOf>} Growth per_hour: null if too few samples for a slope; jumps: which the slope leaves out; points: by seconds since the start */
 
 /** @param {SHOWN[number]} shown @param {TrialRecord[]} records at least one */
 function growthOf({ value, ...shown }, records) {
@@ -107,12 +110,15 @@ function growthOf({ value, ...shown }, records) {
   const own = records.filter(({ target }) => target.pid === records.at(-1)?.target.pid)
   const points = own.map(pointOf).filter(isFinitePoint)
   const values = points.map(([, y]) => y)
-  const per_s = slopeOf(points)
+  const steady = points.slice(Math.floor(points.length * START_SHARE))
+  const stretches = stretchesOf(steady, shown.least_jump)
+  const per_s = slopeOf(stretches)
   return {
     ...shown,
     least: Math.min(...values),
     most: Math.max(...values),
     per_hour: per_s && per_s * 3600,
+    jumps: stretches.slice(1).map(([[, after]], i) => after - Number(stretches[i].at(-1)?.[1])),
     points: records.map(pointOf).filter(isFinitePoint),
   }
 }
@@ -120,19 +126,38 @@ function growthOf({ value, ...shown }, records) {
 /** @param {[number, number]} point */
 const isFinitePoint = ([, y]) => Number.isFinite(y)
 
-/** Least-squares slope of the points after the start, per unit of x; null if too few. @param {[x: number, y: number][]} points */
-export function slopeOf(points) {
-  const steady = points.slice(Math.floor(points.length * START_SHARE))
-  if (steady.length < MIN_STEADY_SAMPLES) return null
-  const meanOf = (/** @type {0 | 1} */ axis) => steady.reduce((sum, point) => sum + point[axis], 0) / steady.length
-  const [mean_x, mean_y] = [meanOf(0), meanOf(1)]
-  const above = steady.reduce((sum, [x, y]) => sum + (x - mean_x) * (y - mean_y), 0)
-  return above / steady.reduce((sum, [x]) => sum + (x - mean_x) ** 2, 0)
+/**
+ * Points without a jump between them: a change of at least this much from one to the next.
+ * @param {Point[]} points @param {number} least_jump @returns {Point[][]} one stretch more than there are jumps
+ * @typedef {[x: number, y: number]} Point
+ */
+export function stretchesOf(points, least_jump) {
+  const ends = points.flatMap(([, y], i) => (i > 0 && Math.abs(y - points[i - 1][1]) >= least_jump ? i : []))
+  return [0, ...ends].map((from, i) => points.slice(from, ends[i]))
+}
+
+/**
+ * Least-squares slope that all stretches share, each with a level of its own, per unit of x; null if too few points.
+ * @param {Point[][]} stretches
+ */
+export function slopeOf(stretches) {
+  if (stretches.flat().length < MIN_STEADY_SAMPLES) return null
+  const sums = stretches.map((own) => {
+    const meanOf = (/** @type {0 | 1} */ axis) => own.reduce((sum, point) => sum + point[axis], 0) / own.length
+    const [mean_x, mean_y] = [meanOf(0), meanOf(1)]
+    const above = own.reduce((sum, [x, y]) => sum + (x - mean_x) * (y - mean_y), 0)
+    return [above, own.reduce((sum, [x]) => sum + (x - mean_x) ** 2, 0)]
+  })
+  const [above, below] = [0, 1].map((i) => sums.reduce((sum, own) => sum + own[i], 0))
+  return below > 0 ? above / below : null
 }
 
 /** @param {Growth} growth */
-function growthText({ name, unit, least, most, per_hour, points }) {
+function growthText({ name, unit, least, most, per_hour, jumps, points }) {
   if (points.length === 0) return `${name}: not known on this system.`
-  const slope = per_hour === null ? 'too few samples for a slope' : `slope ${per_hour.toFixed(1)}${unit} per hour`
+  const sizes = jumps.map((size) => `${size > 0 ? '+' : '−'}${Math.round(Math.abs(size))}`).join(', ')
+  const apart = jumps.length > 0 ? `, apart from ${jumps.length === 1 ? 'a jump' : 'jumps'} (${sizes}${unit})` : ''
+  const slope =
+    per_hour === null ? 'too few samples for a slope' : `slope ${per_hour.toFixed(1)}${unit} per hour${apart}`
   return `${name}: between ${Math.round(least)} and ${Math.round(most)}${unit}, ${slope}.`
 }

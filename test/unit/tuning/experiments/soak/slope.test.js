@@ -1,13 +1,21 @@
 import t from 'tap'
-import { slopeOf, soak } from '../../../../../tuning/experiments/soak/soak.js'
+import { slopeOf, soak, stretchesOf } from '../../../../../tuning/experiments/soak/soak.js'
 
-t.test('a slope is that of what follows the start', async (t) => {
-  const samples = Array.from(
-    { length: 10 },
-    (_, i) => /** @type {[number, number]} */ ([i * 10, i < 2 ? 500 : 100 + i]),
+t.test('a slope is that of the stretches between jumps', async (t) => {
+  const rising = Array.from({ length: 10 }, (_, i) => /** @type {[number, number]} */ ([i * 10, 100 + i]))
+  const slope = (/** @type {[number, number][]} */ points) => Number(slopeOf(stretchesOf(points, 8))?.toFixed(6))
+  t.equal(slope(rising), 0.1)
+  const jumping = rising.map(
+    ([x, y]) => /** @type {[number, number]} */ ([x, y + (x > 30 ? 50 : 0) - (x > 60 ? 20 : 0)]),
   )
-  t.equal(Number(slopeOf(samples)?.toFixed(6)), 0.1)
-  t.equal(slopeOf(samples.slice(0, 3)), null)
+  t.strictSame(
+    stretchesOf(jumping, 8).map(({ length }) => length),
+    [4, 3, 3],
+  )
+  t.equal(slope(jumping), 0.1, 'neither a jump up nor one down counts')
+  t.equal(slope(jumping.map(([x, y]) => [x, y - x / 10])), 0, 'nor do they hide that nothing grows')
+  t.equal(slopeOf([rising.slice(0, 3)]), null)
+  t.equal(slopeOf(rising.map((point) => [point])), null, 'nothing but jumps')
 })
 
 /** @param {string} verdicts a letter each: pass or invalid @param {object} [api] */
@@ -42,4 +50,16 @@ t.test('where the system tells neither memory nor files, there is no answer, and
   const known = soak.analyse(PLAN, samplesOf('PPPPPP'), {})
   t.equal(known.problem, null)
   t.match(/** @type {any} */ (soak.report(known)[0]).text, 'Memory (RSS): between 64 and 64 MiB')
+})
+
+t.test('the start does not count, and the jumps are listed', async (t) => {
+  const mib = [500, 500, 100, 101, 102, 152, 153, 154, 134, 135]
+  const records = samplesOf('P'.repeat(10)).map((record, i) => {
+    return { ...record, probes: { api: { rss_bytes: mib[i] * 2 ** 20, open_files: 30 } } }
+  })
+  const [said] = /** @type {any[]} */ (soak.report(soak.analyse(PLAN, records, {})))
+  t.match(
+    said.text,
+    'Memory (RSS): between 100 and 500 MiB, slope 3600.0 MiB per hour, apart from jumps (+50, −20 MiB). Open files: between 30 and 30, slope 0.0 per hour.',
+  )
 })
