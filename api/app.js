@@ -38,10 +38,8 @@ export function createApp({ users, gate, log, bodyLimitBytes }) {
     if (req.headers['transfer-encoding'] !== undefined) {
       boundPieces(req, () => refuseBody('chunks_too_small', req, countRefused))
     }
-    // Node discards what it read together with such a request, so the client has to know that nothing behind it was received.
     const isHostless = lacksHost(req)
-    const isLast = isHostless || req.headers.upgrade !== undefined
-    if (isLast) line.isEnding = true
+    if (isHostless || asksForAnother(req)) Object.assign(line, { last: req, isEnding: true })
     let answer
     if (gate.lets()) {
       try {
@@ -56,7 +54,7 @@ export function createApp({ users, gate, log, bodyLimitBytes }) {
     // The unread rest of a body must not accumulate while earlier answers are pending.
     if (!req.complete) req.resume()
     if (answer) {
-      if (isLast || (draining && line.newest === req)) {
+      if (line.last === req || (draining && line.newest === req)) {
         answer.headers.push(...LAST_ON_CONNECTION)
         line.isEnding = true
       }
@@ -88,6 +86,14 @@ export function createApp({ users, gate, log, bodyLimitBytes }) {
 /** HTTP/1.1 requires the header, empty or not (RFC 9112, 3.2). @param {IncomingMessage} req */
 function lacksHost({ headers, httpVersion }) {
   return headers.host === undefined && httpVersion === '1.1'
+}
+
+/**
+ * Whether a request asks for another protocol, which it does not get. Node discards what it has read behind it, so the client has to
+ * know that nothing of that was received. @param {IncomingMessage} req
+ */
+function asksForAnother({ headers }) {
+  return headers.upgrade !== undefined && /\bupgrade\b/i.test(headers.connection ?? '')
 }
 
 const refuseHost = () => Promise.reject(new ApiError('malformed_http', 'expected a Host header'))

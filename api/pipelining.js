@@ -22,11 +22,21 @@ const LINE = Symbol('line')
  * The requests of one connection, which may be pipelined; Node sends their responses in the same order.
  * @param {any} socket
  * @returns {Line}
- * @typedef {{ received: number, answered: number, newest?: IncomingMessage, isEnding?: boolean, onAllAnswered?: () => void }} Line
- *   newest: the latest request, until it is answered; isEnding: its answer, the last one, is on its way or waits for earlier ones
+ * @typedef {{ received: number, answered: number, newest?: IncomingMessage, last?: IncomingMessage, isEnding?: boolean,
+ *   isRefused?: boolean, onAllAnswered?: () => void }} Line newest: the latest request, until it is answered; last: the one whose
+ *   answer ends the connection, if that is known; isEnding: nothing that comes from now on is handled; isRefused: refuseMore() was
+ *   called
  */
 export function lineOf(socket) {
-  socket[LINE] ??= { received: 0, answered: 0, newest: undefined, isEnding: false, onAllAnswered: undefined }
+  socket[LINE] ??= {
+    received: 0,
+    answered: 0,
+    newest: undefined,
+    last: undefined,
+    isEnding: false,
+    isRefused: false,
+    onAllAnswered: undefined,
+  }
   return socket[LINE]
 }
 
@@ -69,21 +79,26 @@ export function refuseBytes({ code = '' }, socket, onAnswer) {
 export function refuseMore(code, socket, onAnswer) {
   // Any further input on this connection is useless.
   socket.pause()
-  const problem = new ApiError(code, undefined, { headers: LAST_ON_CONNECTION })
   const line = lineOf(socket)
   const { newest } = line
-  line.isEnding = true
+  // A slow client's answers, once read, make Node go on reading.
+  if (line.isRefused) return
+  Object.assign(line, { isEnding: true, isRefused: true })
   // A request with a malformed body gets its answer from its handler. Bytes that are not yet a request, or that follow an
   // answered one, are answered here.
   if (newest && !newest.complete && newest.listenerCount('error') > 0) {
-    newest.emit('error', problem)
+    line.last = newest
+    newest.emit('error', new ApiError(code))
     return
   }
   const answer = () => {
     // Node still holds back answers that come before this one, such as those that a slow client does not read yet, and would drop
     // them. (Undocumented: lib/_http_server.js; tested on Node 20 and 26.)
     const earlier = Reflect.get(socket, '_httpMessage')
-    if (earlier) return void earlier.once('finish', () => setImmediate(answer))
+    // One that is not ended belongs to a request that came too late to be handled.
+    if (earlier?.writableEnded) return void earlier.once('finish', () => setImmediate(answer))
+    if (!socket.writable) return void socket.destroy()
+    const problem = new ApiError(code, undefined, { headers: LAST_ON_CONNECTION })
     onAnswer(problem)
     socket.end(rawProblem(problem), () => socket.destroy())
   }
@@ -101,7 +116,6 @@ export function refuseBody(code, req, onAnswer) {
   // A handler that does not read the body does not care.
   if (req.listenerCount('error') === 0) return
   const line = lineOf(req.socket)
-  const isNewest = line.newest === req
-  if (isNewest) line.isEnding = true
-  req.emit('error', new ApiError(code, undefined, isNewest ? { headers: LAST_ON_CONNECTION } : {}))
+  if (line.newest === req) Object.assign(line, { last: req, isEnding: true })
+  req.emit('error', new ApiError(code))
 }

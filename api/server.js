@@ -30,7 +30,10 @@ async function start() {
       log.info({ signal, bound_ms: config.shutdownTimeoutMs }, 'draining: finishing what is in flight')
       const { isComplete, dropped } = await service.drain()
       if (dropped > 0) log.warn({ dropped_requests: dropped }, 'shutdown took too long: dropped what was in flight')
-      else if (!isComplete) log.warn('shutdown took too long: closed connections whose request had not arrived')
+      else if (!isComplete)
+        log.warn(
+          'shutdown took too long: closed connections whose request had not arrived, or whose answers had not been read',
+        )
       log.info('stopped')
       process.exit(dropped === 0 ? EXIT.drained : EXIT.dropped)
     })

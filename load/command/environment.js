@@ -84,3 +84,8 @@ export function sshAddress(env = process.env) {
   const address = env.SSH_CONNECTION?.split(' ')[2] ?? ''
   return isIP(address) && !address.includes('%') ? address : null
 }
+
+/** This process's environment without the variables that name a proxy. @returns {NodeJS.ProcessEnv} */
+export function withoutProxies() {
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(https?|all)_proxy$/i.test(name)))
+}

@@ -13,8 +13,8 @@ const MAX_LINES = 1_000_000
 /** Servers refuse longer request lines; a longer line is not parsed. */
 const MAX_LINE_BYTES = 64 * 1024
 const LF = 10
-/** Common and combined format; other words may come first, such as the virtual host. */
-const COMBINED = /^[^["]*\[([^\]]*)\] "((?:[^"\\]|\\.)*)" \d{3}(?: |$)/
+/** Common and combined format; other words may come first, such as the virtual host, or an IPv6 address in brackets. */
+const COMBINED = /^(?:\[[^\] ]*\]|[^["])*\[([^\]]*)\] "((?:[^"\\]|\\.)*)" \d{3}(?: |$)/
 const REQUEST = /^([A-Z]+) (\S+) HTTP\/\d(?:\.\d)?$/
 const CLF_TIME = /^(\d\d)\/([A-Z][a-z]{2})\/(\d{4}):(\d\d:\d\d:\d\d) ([+-]\d{4})$/
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']

@@ -1,3 +1,6 @@
+import { readlinkSync } from 'node:fs'
+import path from 'node:path'
+import { attempt } from '../../sql/scratch.js'
 import { coresOf, expandCores, softNofileOf, textOf } from '../system/machine.js'
 import { familyOf, nameOf, namesIn, readUse } from './process.js'
 
@@ -27,14 +30,18 @@ export function watchFamily(ancestor) {
     )
     const sum = (/** @type {'cpu_s' | 'threads_cpu_s' | 'rss_bytes'} */ name) =>
       grown.reduce((all, one) => all + one[name], 0)
-    // Once a process has ended, its parent's CPU time includes everything that it ever used.
+    // Once a process has ended, its parent's CPU time includes everything that it ever used, unless the parent ignores SIGCHLD.
     const ended = before.filter(({ pid }) => !now.some((one) => one.pid === pid))
-    const cpu_s = Math.max(0, sum('cpu_s') - ended.reduce((all, one) => all + one.cpu_s, 0))
+    const reaped_s = grown.reduce((all, one) => all + one.reaped_s, 0)
+    const earlier_s = ended.reduce((all, one) => all + one.cpu_s, 0)
+    const cpu_s = Math.max(0, sum('cpu_s') - Math.min(reaped_s, earlier_s))
+    const living_s = sum('threads_cpu_s')
     const [crowded] = now.toSorted((a, b) => Number(b.open_files) - Number(a.open_files))
     const { quota_cores, throttled_s } = root
     return {
       cpu_s,
-      threads_cpu_s: sum('threads_cpu_s'),
+      // What ended meanwhile counts only for its parent, in ticks of 10 ms.
+      threads_cpu_s: cpu_s > living_s + TICKS_S * now.length ? cpu_s : living_s,
       cpu_core_ratio: cpu_s / wall_s,
       main_core_ratio: Math.max(...grown.map(({ thread_s }) => thread_s)) / wall_s,
       context_switches: null,
@@ -64,13 +71,19 @@ function usesOf(ancestor) {
     return use
       ? {
           pid,
-          name: nameOf(pid) ?? '',
+          // A script has its own name, not that of its interpreter.
+          names: [nameOf(pid) ?? '', programOf(pid)],
           ...use,
           threads_s: threadsOf(pid),
           open_files: namesIn(`/proc/${pid}/fd`)?.length ?? null,
         }
       : []
   })
+}
+
+/** File name of the program that a process runs; empty if it may not be read. @param {number} pid */
+function programOf(pid) {
+  return path.basename(attempt(() => readlinkSync(`/proc/${pid}/exe`), ''))
 }
 
 /** CPU seconds of each thread by its id. @param {number} pid @returns {Map<string, number>} */
@@ -88,8 +101,9 @@ function sinceOf(now, before) {
   const threads_cpu_s = own_s > living_s + TICKS_S ? own_s : living_s
   return {
     cpu_s: now.cpu_s - (before?.cpu_s ?? 0),
+    reaped_s: now.cpu_s - now.own_s - (before ? before.cpu_s - before.own_s : 0),
     threads_cpu_s,
-    thread_s: ONE_AT_A_TIME.test(now.name) ? threads_cpu_s : Math.max(0, ...threads_s),
+    thread_s: now.names.some((name) => ONE_AT_A_TIME.test(name)) ? threads_cpu_s : Math.max(0, ...threads_s),
     run_delay_s: (now.run_delay_s ?? 0) - (before?.run_delay_s ?? 0),
     rss_bytes: now.rss_bytes,
   }

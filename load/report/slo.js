@@ -73,10 +73,11 @@ export const TIMEOUT_TIMES = 2
 /**
  * The longest wait (ms) for a response: no shorter than any bound of the SLOs, since a response within them is not late. It is as long
  * as one of them only if asked for: any answer then counts.
- * @param {number | undefined} asked_ms @param {number} usual_ms @param {Bounds[]} slos @throws {UsageError}
+ * @param {number | undefined} asked_ms @param {number} usual_ms @param {Slo[]} slos @throws {UsageError}
  */
 export function timeoutOf(asked_ms, usual_ms, slos) {
-  const longest_ms = Math.max(0, ...slos.flatMap(latencyBounds).map(([, bound_ms]) => bound_ms))
+  const all = slos.flatMap((slo) => [slo, ...Object.values(slo.by_entry ?? {})])
+  const longest_ms = Math.max(0, ...all.flatMap(latencyBounds).map(([, bound_ms]) => bound_ms))
   const timeout_ms = asked_ms ?? Math.max(usual_ms, TIMEOUT_TIMES * longest_ms)
   if (timeout_ms >= longest_ms) return timeout_ms
   const [least, got] = [longest_ms, timeout_ms].map((ms) => `${ms / 1000}s`)

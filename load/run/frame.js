@@ -23,7 +23,7 @@ export function framed(experiment, findings, run, records) {
   const own = experiment.report(findings)
   const found = own.flatMap((block) => (block.kind === 'answer' ? block.text : []))
   const methods = own.flatMap((block) => (block.kind === 'method' ? block.items : []))
-  const soFar = run.interrupted ? ['Interrupted before its end. So far:'] : []
+  const soFar = run.interrupted ? ['Not finished. So far:'] : []
   const problem = run.problem ? [`No trustworthy answer: ${run.problem}.`] : soFar
   const notes = notesOf(run, records !== null)
   const trials = records ? methodOf(run, records) : []

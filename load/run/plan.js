@@ -146,12 +146,17 @@ export function planOf(flags, settings = {}) {
   const connections = isBounded ? (flags.connections ?? [DEFAULTS.connections]) : []
   const searches = driver.loop === 'open' && !flags.rates && !flags.speed
   const [slo, ...others] = slosOf(flags)
-  const timeout_s = timeoutOf(flags.timeout, DEFAULTS.timeout_ms, [slo, ...others]) / 1000
-  const least_ms = driver.loop === 'open' ? SLO_TIMES * highestP99Of({ slo, slos: [slo, ...others], timeout_s }) : 0
+
+  const least_ms =
+    driver.loop === 'open'
+      ? SLO_TIMES *
+        highestP99Of({ slo, slos: [slo, ...others], timeout_s: (flags.timeout ?? DEFAULTS.timeout_ms) / 1000 })
+      : 0
   const duration_s = (flags.duration ?? Math.max(searches ? SEARCH_MS : LADDER_MS, least_ms)) / 1000
   refuseMisfits(driver, flags, connections, duration_s)
   const mix = mixOf(flags)
   const slos = slosOf(flags, mix.entries)
+  const timeout_s = timeoutOf(flags.timeout, DEFAULTS.timeout_ms, slos) / 1000
   if (slos[0].by_entry && driver.name === 'wrk') {
     throw new UsageError('--mix: expected a driver that counts by entry, as its entries have SLOs, got wrk')
   }

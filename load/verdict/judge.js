@@ -68,7 +68,7 @@ function failureOf({ load, traffic }, slo) {
     `${ok} of ${of} succeeded, ${+(ratio * 100).toFixed(3)} % expected`
   if (traffic.success_ratio < slo.success_ratio) {
     const others = unsuccessful(traffic)
-    return `${few(traffic.ok, traffic.planned, slo.success_ratio)}${others && `: ${others}`}`
+    return `${few(traffic.ok, traffic.planned, slo.success_ratio)}${others && `; the others: ${others}`}`
   }
   const failing = failingEntries(traffic, slo).map(({ entry, ok, ended, success_ratio }) => {
     return `${entry}: ${few(ok, ended, success_ratio)}`
@@ -123,7 +123,7 @@ function excuseOf(trial, slo) {
   // Errors that the SLO accepts are not why the trial failed.
   const isShort = trial.traffic.success_ratio < slo.success_ratio
   if (isShort && refused > 0 && (ok + refused) / planned >= slo.success_ratio) return []
-  if (failingEntries(trial.traffic, slo).length > 0) return []
+  if (failingEntries(trial.traffic, slo).some(({ isRefused }) => isRefused)) return []
   const gaveUp = REQUEST_TIMEOUT in status || Object.keys(errors).some((key) => key !== TIMEOUT && key !== UNSENT)
   const broke = isShort && (refused > 0 || gaveUp)
   const isOpen = trial.load.loop === 'open'

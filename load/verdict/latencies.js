@@ -19,11 +19,12 @@ export function boundedLatencies({ latency_ms, by_entry = {} }, slo) {
   return [...of(slo, latency_ms), ...entries]
 }
 
-/** Entries with too few successes. A request that got no answer counts as none. @param {Pick<TrialTraffic, 'by_entry'>} traffic @param {Slo} slo */
+/** Entries with too few successes. A request that got no answer counts as none; isRefused: the answers alone are too few. @param {Pick<TrialTraffic, 'by_entry'>} traffic @param {Slo} slo */
 export function failingEntries({ by_entry = {} }, slo) {
   return Object.entries(slo.by_entry ?? {}).flatMap(([entry, { success_ratio = 0 }]) => {
     const { ok, completed, failed = 0 } = by_entry[entry] ?? { ok: 0, completed: 0 }
     const ended = completed + failed
-    return ended > 0 && ok / ended < success_ratio ? [{ entry, ok, ended, success_ratio }] : []
+    const isRefused = completed > 0 && ok / completed < success_ratio
+    return ended > 0 && ok / ended < success_ratio ? [{ entry, ok, ended, success_ratio, isRefused }] : []
   })
 }

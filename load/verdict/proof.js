@@ -106,6 +106,9 @@ function rounded(estimate, low, high) {
  * core is not the limit alone, however much the throughput follows its speed: it is idle while something else works. If all cores
  * together fill the cycle, though none is full, that something is another core, and they take turns. By the same law, a suspect that
  * the throughput follows is the limit if its core alone is full: speeding up anything else would gain at most a twentieth.
+ * Where no core is full, the same holds for the only core that is busy for at least nine tenths of the time, if no other suspect on it
+ * moves the throughput: all else together would gain at most a ninth. A dose may suggest more, since slowing what just fits beside a
+ * busy core makes that core wait, while speeding it up gains nothing.
  * @param {TrialRecord[]} records with doses
  * @returns {{ kind: 'full' | 'lock-step' | 'tie' | 'none' | 'undecided', suspects: Elasticity[], isIdle?: boolean }} suspects: one
  *   limit, or several that share the time, most elastic first; isIdle: nothing else moves the throughput, but its core is often idle

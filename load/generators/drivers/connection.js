@@ -88,7 +88,9 @@ export class Connection {
   }
 
   #connect() {
-    const { secure, isFresh: _, ...way } = this.#target
+    const { secure, isFresh: _, ...given } = this.#target
+    // From a given address, Node tries only the first one of a name, which may be of the other kind.
+    const way = given.localAddress ? { ...given, family: net.isIP(given.localAddress) } : given
     const reader = new ResponseReader()
     this.#reader = reader
     const take = (/** @type {Buffer} */ bytes) => this.#take(reader, bytes)

@@ -56,7 +56,13 @@ export const paced = {
         // Each phase has its own arrival times.
         const seed =
           load.arrivals === 'poisson' ? Math.floor(randomAt(mix.seed + load.trial, requests) * 2 ** 32) : undefined
-        const traffic = await pace(connections, write, { ...load, seed, recording, entries: mix.entries }, phase)
+        const nameOf = (/** @type {number} */ i) => request(offset + i).name
+        const traffic = await pace(
+          connections,
+          write,
+          { ...load, seed, recording, entries: mix.entries, nameOf },
+          phase,
+        )
         requests += traffic.planned
         return traffic
       },

@@ -23,15 +23,16 @@ const REAL_CLOCK = { now: () => performance.now(), setInterval, clearInterval }
  * Runs one phase until every request is answered, has failed or has timed out.
  * @template {Pick<Connection, 'expire'>} C
  * @param {C[]} connections @param {(connection: C, i: number, done: Done) => string | void} write sends request i, and returns the name of its entry
- * @param {Pick<Load, 'rate_rps' | 'timeout_s' | 'slices'> & { seed?: number, recording?: Recording, entries?: { name: string }[] }} load seed:
- *   makes arrivals random; recording: supplies the arrivals; entries: entries of a mix
+ * @param {Pick<Load, 'rate_rps' | 'timeout_s' | 'slices'> & { seed?: number, recording?: Recording, entries?: { name: string }[],
+ *   nameOf?: (i: number) => string | undefined }} load seed: makes arrivals random; recording: supplies the arrivals; entries: entries
+ *   of a mix; nameOf: the entry of a request that is never sent
  * @param {Phase} phase
  * @param {{ now: () => number } & Pick<typeof globalThis, 'setInterval' | 'clearInterval'>} [clock] in ms @returns {Promise<Traffic>}
  */
 export function pace(
   connections,
   write,
-  { rate_rps, timeout_s, slices, entries, ...arrivals },
+  { rate_rps, timeout_s, slices, entries, nameOf, ...arrivals },
   phase,
   clock = REAL_CLOCK,
 ) {
@@ -64,7 +65,7 @@ export function pace(
     for (; noticed < due; noticed++) recorder.lateness.add(elapsed_ms - schedule.dueAt_ms(noticed))
     for (; next < due; next++) {
       const waited_ms = elapsed_ms - schedule.dueAt_ms(next)
-      if (waited_ms >= timeout_ms) recorder.error(UNSENT, waited_ms)
+      if (waited_ms >= timeout_ms) recorder.error(UNSENT, waited_ms, nameOf?.(next))
       else if (idle.length > 0) dispatch(/** @type {C} */ (idle.pop()), next)
       else return
     }

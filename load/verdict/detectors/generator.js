@@ -18,20 +18,19 @@ const MAX_WAIT_MS = 10
 const FOREIGN_RATIO = 0.12
 /** A generator with one thread that uses this share of a core could send and read no faster. */
 const SATURATED_RATIO = 0.95
-/** A started service whose processes use less than this does its work elsewhere, if its core is this busy. */
+/** Programs that let other processes do the work, none of which is their child, and the most that they use of a core meanwhile. */
+const CONTAINERS = /^(docker|podman|nerdctl|conmon|lxc|kubectl)/
 const IDLE_RATIO = 0.05
-const ELSEWHERE_RATIO = 0.5
 /** Ratio to the next busiest resource. Two nearly equally busy cores are a tie, which does not incriminate the generator. */
 const BUSIER_TIMES = 1.1
 /** A host that starts later than both this and this share of the trial missed part of the load. */
 const START_MS = 250
 const START_SHARE = 0.1
 
-/** The generator is late, or saturates the core that Postgres needs. @type {Detect} */
+/** The generator is late, fills a core of its own, or saturates the core that Postgres needs. @type {Detect} */
 export function generatorCpu(trial, slo) {
-  const late = generatorLateness(trial, slo)
-  const crowding = generatorCrowding(trial)
-  return crowding.reach > late.reach ? crowding : late
+  const found = [generatorLateness(trial, slo), generatorSaturated(trial), generatorCrowding(trial)]
+  return found.reduce((most, one) => (one.reach > most.reach ? one : most))
 }
 
 /** @param {Pick<Trial, 'load' | 'traffic' | 'probes'>} trial @param {Slo} slo */
@@ -53,7 +52,7 @@ export function generatorLateness(trial, slo) {
  */
 export function generatorSaturated({ load, traffic, probes }) {
   // Other drivers have more threads, or run elsewhere.
-  if (load.driver !== 'paced' || traffic.hosts) return NOTHING
+  if (load.driver !== 'paced' || load.loop !== 'open' || traffic.hosts) return NOTHING
   const { cpu_core_ratio = 0, main_core_ratio = cpu_core_ratio } = probes.generator
   const all = `the generator used ${wholePercent(main_core_ratio)} of a core in one thread, so it could not read the answers any faster`
   return finding(main_core_ratio / SATURATED_RATIO, all)
@@ -138,23 +137,16 @@ export function generatorConnections({ load, traffic, probes }, slo) {
   return finding(share, `${few}; requests waited ${milliseconds(waited_ms)} for one at p99`)
 }
 
-/**
- * Whether a started service works in processes that are not descendants of its command, as a container's are not: those then seem
- * to be others.
- * @param {Pick<Trial, 'target' | 'traffic' | 'probes'>} trial
- */
-export function worksElsewhere({ target, traffic, probes }) {
-  const own = expandCores(target.cores ?? '').flatMap((core) => probes.kernel.cores?.[core] ?? [])
-  const busy = own.reduce((sum, { busy_ratio }) => sum + busy_ratio, 0)
-  const { cpu_core_ratio = 1 } = probes.api
-  return target.kind === 'started' && traffic.completed > 0 && cpu_core_ratio < IDLE_RATIO && busy >= ELSEWHERE_RATIO
+/** Whether a started service works in a container, whose processes are not descendants of its command and so seem to be others. @param {Pick<Trial, 'target' | 'probes'>} trial */
+function isContainer({ target, probes: { api } }) {
+  return target.kind === 'started' && CONTAINERS.test(api.name ?? '') && Number(api.cpu_core_ratio) < IDLE_RATIO
 }
 
-/** @param {Pick<Trial, 'target' | 'traffic' | 'probes'>} trial */
-export function machineNoise({ target, traffic, probes }) {
+/** @param {Pick<Trial, 'target' | 'probes'>} trial */
+export function machineNoise({ target, probes }) {
   const { cores = {} } = probes.kernel
   if (!target.cores || probes.api.cpu_core_ratio === undefined) return NOTHING
-  if (worksElsewhere({ target, traffic, probes })) return NOTHING
+  if (isContainer({ target, probes })) return NOTHING
   const shared = target.kind === 'ssh' ? [] : expandCores(probes.generator.cores ?? target.cores)
   const alone = expandCores(target.cores).filter((core) => !shared.includes(core))
   const own = alone.flatMap((core) => cores[core] ?? [])

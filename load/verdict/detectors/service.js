@@ -158,16 +158,19 @@ function usesThreads({ cpu_core_ratio = 0, main_core_ratio, elu_ratio, loop_dela
   )
 }
 
+/** Share of a core that others may use while we still say that a program has it to itself. */
+const MOST_FOREIGN_RATIO = 0.12
+
 /**
  * A foreign program, or the core of its own to which we pinned it: the kernel may not count the interrupts there as time of a process.
- * A core that others use more than the program does says nothing of it.
+ * A core that others use, too, says nothing of it.
  * @param {Trial['target']} target @param {Trial['probes']} probes
  */
 function foreignOn(target, { api, kernel }) {
   const found = foreignCpu(api)
   const [own, ...more] = expandCores(target.cores ?? '')
   const core = target.kind === 'started' && more.length === 0 && kernel.cores?.[own]
-  if (!core || core.busy_ratio > 2 * Number(api.cpu_core_ratio)) return found
+  if (!core || core.busy_ratio - Number(api.cpu_core_ratio) > MOST_FOREIGN_RATIO) return found
   const full = fullness(core)
   const busy = `core ${own}, which it has to itself, was ${wholePercent(full)} busy (interrupts ${wholePercent(core.interrupts_ratio)}, taken by the host ${wholePercent(core.steal_ratio)})`
   const ofCore = finding(full / COUNTED_FULL_RATIO, ...found.evidence, busy)

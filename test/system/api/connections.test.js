@@ -15,6 +15,7 @@ const impatient = await startApi(t, database.url, {
   BODY_LIMIT_BYTES: '1000',
 })
 
+const MALFORMED = 'redline_problems_total{code="malformed_http"}'
 const body = () => JSON.stringify(newUser())
 
 /** Number of rows of a user. @param {{ email: string }} user */
@@ -106,6 +107,19 @@ t.test('what came before a broken request is answered before it, even if the cli
   await ended(socket)
 })
 
+t.test('what goes on behind a broken request is refused once', async (t) => {
+  const refused = await metric(api, MALFORMED)
+  const socket = await connect(api.url)
+  socket.pause()
+  socket.write(`${'GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(1100)}nonsense\r\n\r\n`)
+  socket.write('more nonsense\r\n\r\n'.repeat(20_000))
+  await untilMetric(api, 'redline_in_flight_requests', 0)
+  socket.resume()
+  await ended(socket)
+  t.equal(await metric(api, MALFORMED), refused + 1)
+  socket.destroy()
+})
+
 t.test('a request without Host, or for another protocol, is answered, and nothing behind it is stored', async (t) => {
   for (const [head, status, code] of /** @type {[string, number, RegExp][]} */ ([
     ['GET /user/2000000000 HTTP/1.1\r\n\r\n', 400, /"code":"malformed_http"/],
@@ -122,6 +136,7 @@ t.test('a request without Host, or for another protocol, is answered, and nothin
     t.strictSame(await answers(socket, 1), [status])
     t.match(socket.text(), /\r\nConnection: close\r\n/i)
     t.match(socket.text(), code)
+    await untilMetric(api, 'redline_in_flight_requests', 0)
     t.equal(await stored(late), 0)
     socket.destroy()
   }
@@ -192,7 +207,7 @@ t.test('a connection that has been used for longer than its timeout stays open b
   idle.write(request)
   t.equal((await answers(idle, 1)).length, 1)
   let isOver = false
-  const over = ended(idle).then(() => {
+  const over = ended(idle).finally(() => {
     isOver = true
   })
   let sent = 0

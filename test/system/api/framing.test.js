@@ -115,6 +115,7 @@ t.test('a whole body of tiny chunks is refused, and neither it nor what came wit
     await ended(socket)
     t.strictSame(await answers(socket, 1), [400])
     t.match(socket.text(), /\r\nConnection: close\r\n[\s\S]*"code":"chunks_too_small"/i)
+    await untilMetric(api, 'redline_in_flight_requests', 0)
     t.strictSame(await rows(database.url, 'SELECT count(*) FROM users'), before)
     socket.destroy()
   }
@@ -129,7 +130,24 @@ t.test('what follows a refused body in the same read is not stored', async (t) =
   socket.write(`${'1\r\nx\r\n'.repeat(100)}0\r\n\r\n${rawPost(JSON.stringify(late))}`)
   await ended(socket)
   t.strictSame(await answers(socket, 1), [400])
+  await untilMetric(api, 'redline_in_flight_requests', 0)
   t.strictSame(await rows(database.url, `SELECT 1 FROM users WHERE email = '${late.email}'`), [])
+})
+
+t.test('tiny chunks behind the head of a request that waits end its connection once it is answered', async (t) => {
+  const release = await blockTable(t, database.url)
+  const socket = await connect(api.url)
+  socket.setNoDelay(true)
+  const late = newUser()
+  socket.write(GET_WITH_BODY)
+  await untilMetric(api, 'redline_in_flight_requests', 1)
+  socket.write(`${'1\r\nx\r\n'.repeat(300)}0\r\n\r\n${rawPost(JSON.stringify(late))}`)
+  await release()
+  await ended(socket)
+  t.strictSame(await answers(socket, 2), [404, 400])
+  await untilMetric(api, 'redline_in_flight_requests', 0)
+  t.strictSame(await rows(database.url, `SELECT 1 FROM users WHERE email = '${late.email}'`), [])
+  socket.destroy()
 })
 
 t.test('floods of chunks behind requests that wait are not read, and every request gets its answer', async (t) => {

@@ -1,4 +1,5 @@
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import fs from 'node:fs'
 import t from 'tap'
 import { watchFamily } from '../../../load/probes/family.js'
@@ -52,7 +53,58 @@ t.test('a worker that ends adds only what it has used since the beginning', { sk
   const [all_s, late_s] = [whole, late].map((use) => Number(use()?.cpu_s))
   t.ok(all_s >= before_s, `${all_s} s, with those of the worker`)
   t.ok(late_s <= all_s - before_s + 0.1, `${late_s} s after ${before_s} of ${all_s} s`)
+  const threads_s = Number(whole()?.threads_cpu_s)
+  t.ok(threads_s >= 0.9 * before_s, `${threads_s} s by threads, of which the worker had one`)
 })
+
+const withoutPython = spawnSync('python3', ['--version']).status === 0 ? false : 'no python3 on PATH'
+
+t.test(
+  'a parent that ignores how its children end keeps what it has used itself',
+  { skip: withoutProc || withoutPython },
+  async (t) => {
+    const burn = (/** @type {number} */ ms) =>
+      `t = time.process_time()\nwhile time.process_time() - t < ${ms / 1000}: pass`
+    const program = `
+import os, signal, sys, time
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+child = os.fork()
+if child == 0:
+  ${burn(300).replace('\n', '\n  ')}
+  time.sleep(600)
+sys.stdin.readline()
+${burn(200)}
+os.kill(child, signal.SIGKILL)
+time.sleep(600)`
+    const child = spawn('python3', ['-c', program], { detached: true, stdio: ['pipe', 'ignore', 'inherit'] })
+    t.teardown(() => process.kill(-Number(child.pid), 'SIGKILL'))
+    const total = watchFamily(Number(child.pid))
+    await until('the child to have computed', () => Number(total()?.cpu_s) >= 0.25)
+    const use = watchFamily(Number(child.pid))
+    child.stdin.end('go\n')
+    await until('the child to be gone', () => familyOf(Number(child.pid)).length === 1)
+    t.ok(Number(use()?.cpu_s) >= 0.15, `${use()?.cpu_s} s of 0.2`)
+  },
+)
+
+t.test(
+  'a program that is a script of an interpreter with one lock counts as one thread',
+  { skip: withoutProc || withoutPython },
+  async (t) => {
+    const folder = temporaryFolder(t)
+    const { stdout } = spawnSync('python3', ['-c', 'import sys; print(sys.executable)'], { encoding: 'utf8' })
+    const work =
+      'import threading\ndef work():\n  while True: pass\nfor _ in range(4): threading.Thread(target=work).start()'
+    fs.writeFileSync(`${folder}/fastapi`, `#!${stdout.trim()}\n${work}\n`, { mode: 0o755 })
+    const child = spawn(`${folder}/fastapi`, { stdio: 'ignore' })
+    t.teardown(() => child.kill('SIGKILL'))
+    await once(child, 'spawn')
+    const use = watchFamily(Number(child.pid))
+    await until('it to have computed', () => Number(use()?.cpu_s) > 0.3)
+    const found = use()
+    t.ok(Number(found?.main_core_ratio) > 0.8 * Number(found?.cpu_core_ratio), JSON.stringify(found))
+  },
+)
 
 t.test('the Postgres of a service is looked at, and nothing in it is changed', async (t) => {
   const { url } = await newServer(t)

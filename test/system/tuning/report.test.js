@@ -55,7 +55,7 @@ t.test('a run that was killed is said to be unfinished', async (t) => {
   fs.writeFileSync(`${folder}/trials.ndjson`, `${lines.slice(0, 5).join('\n')}\n`)
   rewrite(folder, { run: (run) => Object.assign(run, { finished_at: null }) })
   const { text } = await runReport(folder)
-  t.match(text, /^Interrupted before its end\. So far: \S/)
+  t.match(text, /^Not finished\. So far: \S/)
   const report = fs.readFileSync(`${folder}/report.md`, 'utf8')
   t.match(report, /The run was interrupted; `--resume` with its folder continues it\./)
 })

@@ -3,6 +3,7 @@ import { durationFlag, numberFlag, seedFlag } from '../../../load/command/flags.
 import { answer, drawn } from '../../../load/report/blocks.js'
 import { xyPicture } from '../../../load/report/picture.js'
 import { localPlan } from '../../../load/run/plan.js'
+import { median } from '../../../load/verdict/ranks.js'
 
 /**
  * @import { Experiment } from '../../../load/run/experiment.js'
@@ -77,6 +78,9 @@ function problemOf({ samples }, records) {
   return records.some(({ probes }) => probes.api.rss_bytes) ? null : 'this system does not tell the memory of a process'
 }
 
+/** A jump is as many times the usual change between two samples: a leak that is as large in each of them is none. */
+const JUMP_TIMES = 5
+
 /** The resources that may grow. */
 const SHOWN = /** @type {const} */ ([
   {
@@ -111,7 +115,7 @@ function growthOf({ value, ...shown }, records) {
   const points = own.map(pointOf).filter(isFinitePoint)
   const values = points.map(([, y]) => y)
   const steady = points.slice(Math.floor(points.length * START_SHARE))
-  const stretches = stretchesOf(steady, shown.least_jump)
+  const stretches = stretchesOf(steady, Math.max(shown.least_jump, JUMP_TIMES * medianStep(steady)))
   const per_s = slopeOf(stretches)
   return {
     ...shown,
@@ -152,12 +156,16 @@ export function slopeOf(stretches) {
   return below > 0 ? above / below : null
 }
 
+/** Median change from one point to the next, up or down. @param {Point[]} points */
+function medianStep(points) {
+  return median(points.slice(1).map(([, y], i) => Math.abs(y - points[i][1]))) || 0
+}
+
 /** @param {Growth} growth */
 function growthText({ name, unit, least, most, per_hour, jumps, points }) {
   if (points.length === 0) return `${name}: not known on this system.`
   const sizes = jumps.map((size) => `${size > 0 ? '+' : '−'}${Math.round(Math.abs(size))}`).join(', ')
   const apart = jumps.length > 0 ? `, apart from ${jumps.length === 1 ? 'a jump' : 'jumps'} (${sizes}${unit})` : ''
-  const slope =
-    per_hour === null ? 'too few samples for a slope' : `slope ${per_hour.toFixed(1)}${unit} per hour${apart}`
-  return `${name}: between ${Math.round(least)} and ${Math.round(most)}${unit}, ${slope}.`
+  const slope = per_hour === null ? 'too few samples for a slope' : `slope ${per_hour.toFixed(1)}${unit} per hour`
+  return `${name}: between ${Math.round(least)} and ${Math.round(most)}${unit}, ${slope}${apart}.`
 }

@@ -11,6 +11,7 @@ import { Results } from '../../../load/run/results.js'
 import { costNear } from '../../../load/verbs/sweep/answer.js'
 import { sweep } from '../../../load/verbs/sweep/sweep.js'
 import { median } from '../../../load/verdict/ranks.js'
+import { OF_DATABASE, without } from '../report/conditions.js'
 import { changePoints } from './change-points.js'
 
 /**
@@ -102,9 +103,6 @@ function verbOf(results) {
   }
 }
 
-/** What is known of a database and says nothing of what a commit costs there. */
-const OF_DATABASE = ['version', 'schema', 'round_trip_ms']
-
 /** The subject of a sweep. @param {Run} run @param {Record<string, unknown>} [settings] read back @returns {Record<string, unknown>} */
 function subjectOf({ plan, database }, settings = {}) {
   const {
@@ -132,8 +130,8 @@ function subjectOf({ plan, database }, settings = {}) {
     ...(connections && { connections }),
   }
   const requests = { name, method, body_base64, entries, ...(headers && { headers }) }
-  const durability = Object.entries(database ?? {}).filter(([name]) => !OF_DATABASE.includes(name))
-  const stored = durability.map(([name, value]) => [`database ${name}`, value])
+  const durability = without(OF_DATABASE, database ?? {})
+  const stored = Object.entries(durability).map(([name, value]) => [`database ${name}`, value])
   return { url, host: ssh?.host, slo, ...requests, ...load, ...Object.fromEntries([...set, ...stored]) }
 }
 

@@ -5,7 +5,7 @@ import { isDeepStrictEqual } from 'node:util'
 /** Parts of a plan that differ by chance or are listed elsewhere: the requests, rates of a search, the SLO. */
 const OWN = ['mix', 'rates_rps', 'slo']
 /** What is known of a database and differs by chance or is listed elsewhere. */
-const OF_DATABASE = ['version', 'schema', 'round_trip_ms']
+export const OF_DATABASE = ['version', 'schema', 'round_trip_ms']
 
 /** Longest value that is shown whole, in characters. */
 const LONGEST = 80
@@ -60,8 +60,8 @@ function settingsOf(records) {
   return Object.fromEntries(own.map((name) => [name, [...levelsOf(name)].join(', ')]))
 }
 
-/** @param {string[]} names @param {object} [values] */
-function without(names, values = {}) {
+/** An object without some of its fields. @param {string[]} names @param {object} [values] */
+export function without(names, values = {}) {
   return Object.fromEntries(Object.entries(values).filter(([name]) => !names.includes(name)))
 }
 

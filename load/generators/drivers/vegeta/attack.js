@@ -3,6 +3,7 @@ import fs from 'node:fs/promises'
 import path from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { withoutProxies } from '../../../command/environment.js'
 import { RemoteError } from '../../../command/errors.js'
 import { collect, spawnLeashed } from '../../../system/processes.js'
 import { quoted, startRemote } from '../../../system/ssh/remote.js'
@@ -64,7 +65,9 @@ async function localAttack({ command, lines, output, signal }) {
   return {
     run: async () => {
       const stdio = /** @type {any} */ (['pipe', 'ignore', 'pipe'])
-      child = spawnLeashed([...command, `-output=${output}`], { stdio, signal, killSignal: 'SIGKILL' })
+      // vegeta would send its requests to a proxy that is named there; our own drivers do not.
+      const env = withoutProxies()
+      child = spawnLeashed([...command, `-output=${output}`], { stdio, env, signal, killSignal: 'SIGKILL' })
       const words = collect(child.stderr)
       // If the duration expires first, vegeta stops reading: targets that it has not read were not sent.
       const fed = pipeline(Readable.from(lines), /** @type {Writable} */ (child.stdin)).catch(() => {})
@@ -80,6 +83,7 @@ async function localAttack({ command, lines, output, signal }) {
 
 /** Targets and results are in unlinked files, which vanish with the last process that has them open. */
 const SETUP = `
+unset http_proxy https_proxy all_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY
 targets=$(mktemp) && exec 4>"$targets" 5<"$targets" && rm "$targets" || exit 1
 results=$(mktemp) && exec 6>"$results" 7<"$results" && rm "$results" || exit 1
 `

@@ -86,9 +86,14 @@ export function summarise(found, parts, load, duration_s) {
   return { ...traffic, hosts: shares.map((share) => hostTrafficOf(share, load, duration_s)) }
 }
 
+/** Time from one request of a part to its next: vegeta counts whole nanoseconds (lib/pacer.go). @param {Part} part @param {number | null} rate_rps */
+function intervalOf_ms({ of }, rate_rps) {
+  return Math.floor((of * 1e9) / Number(rate_rps)) / 1e6
+}
+
 /** @param {Hit[]} hits @param {Part} part @param {Load} load @returns the part's start, and all its requests relative to it */
 function samplesOf(hits, part, { rate_rps, connections, unbounded }) {
-  const dueAt_ms = (/** @type {Hit} */ { seq }) => (seq * part.of * 1000) / Number(rate_rps)
+  const dueAt_ms = (/** @type {Hit} */ { seq }) => seq * intervalOf_ms(part, rate_rps)
   // vegeta does not report its start: the best estimate is the earliest one that makes no request early.
   const start_ms = hits.reduce((least, hit) => Math.min(least, hit.begin_ms - dueAt_ms(hit)), 0)
   const spells = freeSpells(hits, shareOf(part, connections), start_ms)
@@ -126,7 +131,7 @@ function hostTrafficOf({ part, ran, base_ns, planned, start_ms, samples }, { rat
   const { sent, completed, errors, lateness_ms } = recorderOf(samples, planned, {}).summary(planned, duration_s)
   const { told_ns, word_ms, cpu_s } = ran
   // Both times come from the host's clock. vegeta's first request is due one interval after its start.
-  const base_ms = Number(base_ns - (told_ns ?? 0n)) / 1e6 - (part.of * 1000) / Number(rate_rps)
+  const base_ms = Number(base_ns - (told_ns ?? 0n)) / 1e6 - intervalOf_ms(part, rate_rps)
   const isKnown = told_ns !== null && base_ns !== 0n
   const { host, cores } = /** @type {LoadHost} */ (part.host)
   return {

@@ -25,6 +25,8 @@ t.test('what a line asks for', async (t) => {
     [combined('GET HTTPS://other.test?q HTTP/1.1'), 'GET /?q', 'an empty path'],
     [combined('GET //other.test/a HTTP/1.1'), 'GET //other.test/a', 'a path, not an origin'],
     ['a.test:80 ::1 - - [10/Oct/2025:13:55:36 +0200] "GET /a HTTP/1.1" 304 -', 'GET /a', 'common, with its host'],
+    ['[2001:db8::17] - - [10/Oct/2025:13:55:36 +0200] "GET /a HTTP/1.1" 304 -', 'GET /a', 'IPv6, as Jetty writes it'],
+    ['a.test [::1] - - [10/Oct/2025:13:55:36 +0200] "GET /a HTTP/1.1" 304 -', 'GET /a', 'the same, with its host'],
     [json({ method: 'get' }), 'GET /a', 'a method in lower case'],
     [json({ request: 'HEAD /c?d HTTP/1.1' }), 'HEAD /c?d', 'a request line goes first'],
     [json({ request: { url: '/x' } }), 'GET /a', 'a request that is none'],

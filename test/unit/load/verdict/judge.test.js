@@ -1,4 +1,5 @@
 import t from 'tap'
+import { DETECTORS } from '../../../../load/verdict/detectors/index.js'
 import { judge } from '../../../../load/verdict/judge.js'
 
 const SLO = { p99_ms: 100, success_ratio: 1 }
@@ -260,7 +261,7 @@ t.test('what makes a trial invalid is named, and whose doing it was', async (t) 
     [
       trial({ ...timeouts, errors: { 'client:unsent': 10 }, latency_ms: null }, 500),
       'generator',
-      'the generator was 500 ms late at p99 (990 of 1000 succeeded, 100 % expected: 10 × client:unsent)',
+      'the generator was 500 ms late at p99 (990 of 1000 succeeded, 100 % expected; the others: 10 × client:unsent)',
     ],
     [
       trial({ latency_ms: null }, 1, { steal: 0.2 }),
@@ -354,6 +355,7 @@ t.test('an open loop whose generator used all of its core says nothing of the ta
   const late = { latency_ms: { p99: 110 } }
   const { verdict, blame, because } = judge(busy(late), SLO)
   t.strictSame([verdict, blame], ['invalid', 'generator'])
+  t.ok(DETECTORS['generator-cpu'](busy(late), SLO).reach >= 1, 'and it is the limit that is named')
   t.match(because, /^the generator used 98 % of a core in one thread, .* \(p99 110 ms > 100 ms\)$/)
   t.equal(judge(busy({}), SLO).verdict, 'pass', 'it only adds to latency')
   t.equal(judge(busy(late, 0.94), SLO).verdict, 'fail', 'it had time left')
@@ -376,17 +378,18 @@ t.test('a core that an unpinned service may use, too, is not said to be filled b
   t.equal(judge(record, SLO).verdict, 'fail', 'whether Postgres is looked at changes nothing')
 })
 
-t.test('a started service that works in processes which are not its own is no noise to itself', async (t) => {
-  const late = { latency_ms: { p99: 400 } }
-  const started = (/** @type {number} */ cpu_core_ratio, kind = 'started', traffic = {}) => {
-    const record = trial({ ...late, ...traffic }, 1, { others: 0.4 })
+t.test('a container is no noise to the service that is started in it', async (t) => {
+  const started = (/** @type {string} */ name, cpu_core_ratio = 0.01, kind = 'started') => {
+    const record = trial({ latency_ms: { p99: 400 } }, 1, { others: 0.4 })
     record.target = { kind, cores: '0' }
-    record.probes.api = { cpu_core_ratio }
+    record.probes.api = { name, cpu_core_ratio }
     return record
   }
-  t.equal(judge(started(0.01), SLO).verdict, 'fail', 'a container')
-  t.equal(judge(started(0.5), SLO).blame, 'noise', 'a service that works itself')
-  t.equal(judge(started(0.01, 'local'), SLO).blame, 'noise', 'our own API, which has no other processes')
+  t.equal(judge(started('docker'), SLO).verdict, 'fail')
+  t.equal(judge(started('docker-compose'), SLO).verdict, 'fail')
+  t.equal(judge(started('node'), SLO).blame, 'noise', 'what waits most of the time may have neighbours')
+  t.equal(judge(started('docker', 0.5), SLO).blame, 'noise', 'it works itself')
+  t.equal(judge(started('docker', 0.01, 'local'), SLO).blame, 'noise', 'our own API is in none')
 })
 
 t.test('a backlog that grows is a fail, however fast the answers were', async (t) => {
@@ -412,8 +415,13 @@ t.test('a verdict says what it rests on', async (t) => {
     [trial({ latency_ms: { p99: 12.149 } }), SLO, 'pass', 'p99 12.1 ms <= 100 ms, 1000 of 1000 stored'],
     [trial({ latency_ms: { p99: 0.00123 } }), SLO, 'pass', 'p99 0.00123 ms <= 100 ms, 1000 of 1000 stored'],
     [trial({ latency_ms: null }), SLO, 'fail', 'p99 Infinity ms > 100 ms'],
-    [trial(refused), SLO, 'fail', '900 of 1000 succeeded, 100 % expected: 100 × 503'],
-    [trial(refused), { ...SLO, success_ratio: 0.999 }, 'fail', '900 of 1000 succeeded, 99.9 % expected: 100 × 503'],
+    [trial(refused), SLO, 'fail', '900 of 1000 succeeded, 100 % expected; the others: 100 × 503'],
+    [
+      trial(refused),
+      { ...SLO, success_ratio: 0.999 },
+      'fail',
+      '900 of 1000 succeeded, 99.9 % expected; the others: 100 × 503',
+    ],
     [trial(refused), { ...SLO, success_ratio: 0.9 }, 'pass', 'p99 20 ms <= 100 ms, 900 of 1000 stored'],
   ]
   for (const [record, slo, verdict, because] of /** @type {[any, any, string, string][]} */ (rows)) {

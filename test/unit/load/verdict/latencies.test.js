@@ -103,6 +103,8 @@ t.test('entries of a mix are judged by SLOs of their own, and named', async (t) 
   const with_ = (/** @type {object} */ read) => ({ ...noisy, traffic: { ...noisy.traffic, by_entry: { read } } })
   t.equal(judge(/** @type {any} */ (with_(entry(100, 100, 21))), slo).verdict, 'invalid', 'noise makes answers late')
   t.equal(judge(/** @type {any} */ (with_(entry(100, 90, 2))), slo).verdict, 'fail', 'but no refusals')
+  const unanswered = { ...entry(90, 90, 2), failed: 10 }
+  t.equal(judge(/** @type {any} */ (with_(unanswered)), slo).verdict, 'invalid', 'and it loses answers')
 })
 
 t.test('connections follow from the SLO that allows the most', async (t) => {

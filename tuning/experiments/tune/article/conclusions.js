@@ -125,7 +125,7 @@ function switching([few, many], trialsOf) {
   if (few.length === 0 || many.length === 0) return { ...claim, ...NOTHING }
   return {
     ...claim,
-    verdict: bothOf(
+    verdict: allOf(
       verdictOf({ expect: 'more', least_ratio: 1.1 }, switches),
       verdictOf({ expect: 'less', least_ratio: 1.1 }, goodput),
       verdictOf({ expect: 'less', least_ratio: 1.1 }, cost),
@@ -162,8 +162,8 @@ function coreOf({ probes, target }) {
   return busyShare(probes.kernel, target.cores) ?? Number.NaN
 }
 
-/** A claim of two parts holds if both do, and falls with either. @param {Verdict[]} parts @returns {Verdict} */
-function bothOf(...parts) {
+/** A claim of several parts holds if all do, and falls with any. @param {Verdict[]} parts @returns {Verdict} */
+function allOf(...parts) {
   if (parts.includes('refuted')) return 'refuted'
   return parts.every((part) => part === 'reproduced') ? 'reproduced' : 'undecided'
 }

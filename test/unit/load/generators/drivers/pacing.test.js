@@ -353,3 +353,24 @@ t.test('there is room for every request before the first one leaves', async (t) 
   clock.runUntil(2010)
   await ended
 })
+
+t.test('a request that is never sent counts for its entry', async (t) => {
+  const clock = virtualClock({})
+  const connection = { send() {}, expire() {} }
+  const write = (/** @type {any} */ _, /** @type {number} */ _i, /** @type {Done} */ done) => {
+    clock.setTimeout(() => done(201, null), 30)
+    return 'a'
+  }
+  const load = { rate_rps: 100, timeout_s: 0.1, entries: [{ name: 'a' }], nameOf: () => 'a' }
+  const phase = /** @type {any} */ ({
+    duration_s: 0.5,
+    signal: new AbortController().signal,
+    onCounts() {},
+    onEnd() {},
+  })
+  const ended = pace([connection], write, load, phase, clock)
+  clock.runUntil(2000)
+  const { planned, errors, by_entry } = await ended
+  t.ok(errors[UNSENT] > 0, 'one connection cannot send all')
+  t.equal(Number(by_entry?.a.completed) + Number(by_entry?.a.failed), planned)
+})

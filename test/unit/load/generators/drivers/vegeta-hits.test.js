@@ -47,3 +47,18 @@ t.test('while all workers wait for a target that stands still, vegeta is not lat
   t.ok(own_ms < 1, `${own_ms} ms`)
   t.ok(trafficWhen('nobody').own_ms < 1)
 })
+
+t.test("vegeta's own schedule, in whole nanoseconds, is not taken for lateness", async (t) => {
+  const [rate_rps, duration_s] = [6000, 600]
+  const hits = Array.from({ length: 300 }, (_, i) => {
+    const seq = i * 12_000
+    return { seq, begin_ms: seq * 0.166666, latency_ms: 1, status: 201, error: '', entry: 0 }
+  })
+  const host = /** @type {any} */ ({ host: 'u@a', cores: 2 })
+  const part = { index: 0, of: 1, address: null, host }
+  const ran = { told_ns: null, word_ms: null, cpu_s: 1 }
+  const load = /** @type {any} */ ({ rate_rps, connections: WORKERS, load_hosts: [host] })
+  const { latency_ms, hosts } = summarise(new Map([[0, { hits, base_ns: 0n }]]), [{ part, ran }], load, duration_s)
+  t.ok(Math.abs(Number(latency_ms?.p50) - 1) < 0.01, `p50 ${latency_ms?.p50} ms`)
+  t.ok(Number(hosts?.[0].lateness_ms?.max) < 0.1, `${hosts?.[0].lateness_ms?.max} ms late`)
+})

@@ -52,6 +52,14 @@ t.test('where the system tells neither memory nor files, there is no answer, and
   t.match(/** @type {any} */ (soak.report(known)[0]).text, 'Memory (RSS): between 64 and 64 MiB')
 })
 
+t.test('a leak that makes every sample larger is no row of jumps', async (t) => {
+  const records = samplesOf('P'.repeat(10)).map((record, i) => {
+    return { ...record, probes: { api: { rss_bytes: (100 + 16 * i) * 2 ** 20, open_files: 30 } } }
+  })
+  const [said] = /** @type {any[]} */ (soak.report(soak.analyse(PLAN, records, {})))
+  t.match(said.text, 'Memory (RSS): between 100 and 244 MiB, slope 57600.0 MiB per hour. Open')
+})
+
 t.test('the start does not count, and the jumps are listed', async (t) => {
   const mib = [500, 500, 100, 101, 102, 152, 153, 154, 134, 135]
   const records = samplesOf('P'.repeat(10)).map((record, i) => {
