@@ -365,6 +365,7 @@ t.test('a request that is never sent counts for its entry', async (t) => {
   const phase = /** @type {any} */ ({
     duration_s: 0.5,
     signal: new AbortController().signal,
+    enough: new AbortController().signal,
     onCounts() {},
     onEnd() {},
   })
