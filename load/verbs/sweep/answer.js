@@ -55,8 +55,11 @@ function capacityText(findings) {
 
 /** Why a capacity has no upper end. Some higher rates may have been judged all the same. @param {SweepFindings} findings @param {number} low_rps */
 function boundText({ records }, low_rps) {
-  const own = records.filter(({ at, load }) => at.phase === 'search' && Number(load.rate_rps) > low_rps)
-  const failed = own.filter(({ outcome }) => outcome.verdict === 'fail').map(({ load }) => Number(load.rate_rps))
+  const ratesOf = (/** @type {string} */ verdict, /** @type {number} */ above_rps) => {
+    const own = records.filter(({ at, outcome }) => at.phase === 'search' && outcome.verdict === verdict)
+    return own.map(({ load }) => Number(load.rate_rps)).filter((rate_rps) => rate_rps > above_rps)
+  }
+  const failed = ratesOf('fail', Math.min(...ratesOf('invalid', low_rps)))
   if (failed.length === 0) return 'more than that could not be offered'
   return `${count(Math.min(...failed))}/s failed, and between these two, no trial could be judged`
 }

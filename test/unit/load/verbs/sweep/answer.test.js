@@ -26,12 +26,15 @@ t.test('a capacity without an upper end says whether more was offered', async (t
   const bounded = { low_rps: 980, high_rps: null, trials: 6, confidence: null, bounded_by: 'it was late' }
   const [none] = textsOf({ capacity: bounded, records: [record(20)] })
   t.match(none, /^Capacity: at least 980\/s: more than that could not be offered, since it was late /)
-  const failed = (/** @type {number} */ rate_rps) => ({
+  const judged = (/** @type {number} */ rate_rps, verdict = 'fail') => ({
     ...record(20),
     load: { ...record(20).load, rate_rps },
-    outcome: { verdict: 'fail' },
+    outcome: { verdict },
   })
-  const [some] = textsOf({ capacity: bounded, records: [failed(1370), failed(1120), failed(900)] })
+  const [late] = textsOf({ capacity: bounded, records: [judged(1050, 'invalid'), judged(1020)] })
+  t.match(late, 'more than that could not be offered', 'a rate below that which could not be judged does not bound it')
+  const records = [judged(1370), judged(1050, 'invalid'), judged(1120), judged(900)]
+  const [some] = textsOf({ capacity: bounded, records })
   t.match(
     some,
     /^Capacity: at least 980\/s: 1,120\/s failed, and between these two, no trial could be judged, since it was late /,
