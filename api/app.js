@@ -2,7 +2,7 @@ import { boundPieces } from './body.js'
 import { ApiError } from './errors.js'
 import { ClientGone, problem, send } from './http.js'
 import { createCauseLog } from './log.js'
-import { enter, LAST_ON_CONNECTION, leave, lineOf, refuseBody, refuseBytes } from './pipelining.js'
+import { enter, LAST_ON_CONNECTION, leave, lineOf, refuseBytes, refuseMore } from './pipelining.js'
 import { createRoutes } from './routes.js'
 
 /**
@@ -36,7 +36,7 @@ export function createApp({ users, gate, log, bodyLimitBytes }) {
     enter(line, req)
     stats.inFlight++
     if (req.headers['transfer-encoding'] !== undefined) {
-      boundPieces(req, () => refuseBody('chunks_too_small', req, countRefused))
+      boundPieces(req, () => refuseMore('chunks_too_small', req.socket, countRefused))
     }
     const isHostless = lacksHost(req)
     if (isHostless || asksForAnother(req)) Object.assign(line, { last: req, isEnding: true })

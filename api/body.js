@@ -72,8 +72,7 @@ export function takeFromParser(req, add, end) {
  * Limits the CPU cost of a chunked body: Node calls back once per chunk, so a body of one-byte chunks costs a thousand
  * times what its length suggests. A piece counts only if it arrived in the same read as the previous one: a slow network
  * must not invalidate a body, and pieces that trickle in cost the client a packet each.
- * @param {IncomingMessage} req @param {() => void} refuse called once, when the body has too many pieces for its length; all of it
- *   may have arrived by then
+ * @param {IncomingMessage} req @param {() => void} refuse called once, when the body has too many pieces for its length
  */
 export function boundPieces(req, refuse) {
   const { socket } = req
@@ -87,7 +86,7 @@ export function boundPieces(req, refuse) {
       readBytes = bytesRead
     } else if (++pieces > FREE_PIECES + bytes / BYTES_PER_PIECE) {
       req.off('data', count)
-      if (req.complete) return refuse()
+
       // The rest of the read may hold ten thousand pieces, and nothing can stop the parser within a read. This keeps it from putting each
       // into the stream, which is what costs (undocumented: lib/_http_common.js; tested on Node 20 and 26).
       Reflect.set(req, '_dumped', true)

@@ -105,17 +105,3 @@ export function refuseMore(code, socket, onAnswer) {
   if (line.answered === line.received) answer()
   else line.onAllAnswered = () => setImmediate(answer)
 }
-
-/**
- * Refuses a request because of its body. Where all of it has arrived, the handler answers as to any other bad request; the connection
- * ends with that answer unless later requests have arrived, too.
- * @param {ProblemCode} code @param {IncomingMessage} req @param {(problem: ApiError) => void} onAnswer
- */
-export function refuseBody(code, req, onAnswer) {
-  if (!req.complete) return refuseMore(code, req.socket, onAnswer)
-  // A handler that does not read the body does not care.
-  if (req.listenerCount('error') === 0) return
-  const line = lineOf(req.socket)
-  if (line.newest === req) Object.assign(line, { last: req, isEnding: true })
-  req.emit('error', new ApiError(code))
-}

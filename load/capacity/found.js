@@ -23,7 +23,8 @@ export function lastAnswered(records) {
   const trials = of(records, 'search')
   const last = trials.findLastIndex(({ traffic }) => traffic.ok > 0)
   const passed = trials.filter(({ outcome }) => outcome.verdict === 'pass').map(({ load }) => Number(load.rate_rps))
-  const dead = trials.slice(last + 1).filter(({ load }) => Number(load.rate_rps) <= Math.max(0, ...passed))
+  const since = trials.slice(last + 1).filter(isValid)
+  const dead = since.filter(({ load }) => Number(load.rate_rps) <= Math.max(0, ...passed))
   return dead.length >= DEAD_TRIALS ? trials[last] : null
 }
 

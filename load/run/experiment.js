@@ -120,10 +120,9 @@ function resumedPlan({ plan: kept, argv }, folder, given, hasSeed, planOf) {
     )
   }
   const asked = planOf(hasSeed ? { seed: kept.mix.seed, ...given } : given)
-  // What this machine allows may have changed since, and how long we wait unless told.
-  const { connections_max = asked.connections_max, timeout_s } = kept
-  const now = given.timeout === undefined && timeout_s ? { ...asked, timeout_s } : asked
-  const plan = asked.connections_max === undefined ? now : { ...now, connections_max }
+  // What this machine allows may have changed since.
+  const { connections_max = asked.connections_max } = kept
+  const plan = asked.connections_max === undefined ? asked : { ...asked, connections_max }
   if (isDeepStrictEqual(keptPlan(plan), kept)) return plan
   throw new UsageError(`--resume: expected the flags of the run in ${folder} (${argv.map(quoted).join(' ')}) or none`)
 }

@@ -146,12 +146,10 @@ export function planOf(flags, settings = {}) {
   const connections = isBounded ? (flags.connections ?? [DEFAULTS.connections]) : []
   const searches = driver.loop === 'open' && !flags.rates && !flags.speed
   const [slo, ...others] = slosOf(flags)
-
-  const least_ms =
-    driver.loop === 'open'
-      ? SLO_TIMES *
-        highestP99Of({ slo, slos: [slo, ...others], timeout_s: (flags.timeout ?? DEFAULTS.timeout_ms) / 1000 })
-      : 0
+  // Of an SLO that bounds no latency, the longest wait is the p99.
+  const unbounded_s = (flags.timeout ?? DEFAULTS.timeout_ms) / 1000
+  const p99_ms = highestP99Of({ slo, slos: [slo, ...others], timeout_s: unbounded_s })
+  const least_ms = driver.loop === 'open' ? SLO_TIMES * p99_ms : 0
   const duration_s = (flags.duration ?? Math.max(searches ? SEARCH_MS : LADDER_MS, least_ms)) / 1000
   refuseMisfits(driver, flags, connections, duration_s)
   const mix = mixOf(flags)

@@ -239,10 +239,9 @@ function otherVersions({ versions: before }, { versions: now }, measured) {
     const [was, is] = [before, now].map((versions) => versions?.[name])
     return was && is && was !== is ? `${is} instead of ${was}` : []
   })
-  const [first, last] = [measured, measured + 1]
   return changed.length === 0
     ? []
-    : [`trials up to ${first} were measured by other versions than those from ${last} on: ${changed.join(', ')}`]
+    : [`trials from ${measured + 1} on were measured by other versions than those before: ${changed.join(', ')}`]
 }
 
 /** Refuses incomparable conditions. @param {Record<string, unknown>} was @param {Record<string, unknown>} is @throws {OtherConditions} */

@@ -19,6 +19,10 @@ export const NOTHING = Object.freeze({ reach: 0, evidence: [] })
 export const BESIDE_REACH = 0.89
 /** Utilization beyond which a core cannot take more work and stay on time. */
 export const CORE_FULL_RATIO = 0.9
+/** Utilization at which a core is full according to its own counters, or a thread according to its own CPU time. */
+export const COUNTED_FULL_RATIO = 0.95
+/** Share of a service's own core that others may use, or the host may take, before it explains what is late. */
+export const FOREIGN_RATIO = 0.12
 /** Share of requests with an error below which errors count as chance. */
 const ERROR_SHARE = 0.001
 

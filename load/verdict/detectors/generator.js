@@ -3,7 +3,7 @@ import { count, milliseconds, wholePercent } from '../../report/format.js'
 import { highestP99, latencyBounds } from '../../report/slo.js'
 import { expandCores } from '../../system/machine.js'
 import { busyShare, sharedCore } from '../ledger.js'
-import { CORE_FULL_RATIO, finding, NOTHING, postgresOn } from './finding.js'
+import { CORE_FULL_RATIO, COUNTED_FULL_RATIO, FOREIGN_RATIO, finding, NOTHING, postgresOn } from './finding.js'
 
 /**
  * @import { Detect, Trial } from './finding.js'
@@ -14,10 +14,7 @@ import { CORE_FULL_RATIO, finding, NOTHING, postgresOn } from './finding.js'
 const MAX_LATENESS_SHARE = 0.1
 /** A wait for a connection longer than this means that none was free. */
 const MAX_WAIT_MS = 10
-/** Share of the service's own core that other processes use or the host steals. */
-const FOREIGN_RATIO = 0.12
-/** A generator with one thread that uses this share of a core could send and read no faster. */
-const SATURATED_RATIO = 0.95
+
 /** Programs that let other processes do the work, none of which is their child, and the most that they use of a core meanwhile. */
 const CONTAINERS = /^(docker|podman|nerdctl|conmon|lxc|kubectl)/
 const IDLE_RATIO = 0.05
@@ -55,7 +52,7 @@ export function generatorSaturated({ load, traffic, probes }) {
   if (load.driver !== 'paced' || load.loop !== 'open' || traffic.hosts) return NOTHING
   const { cpu_core_ratio = 0, main_core_ratio = cpu_core_ratio } = probes.generator
   const all = `the generator used ${wholePercent(main_core_ratio)} of a core in one thread, so it could not read the answers any faster`
-  return finding(main_core_ratio / SATURATED_RATIO, all)
+  return finding(main_core_ratio / COUNTED_FULL_RATIO, all)
 }
 
 /** Reaches 1 if lateness distorts a bounded latency. @param {Distribution | null} lateness_ms @param {Slo} slo @param {number} timeout_s */

@@ -1,7 +1,17 @@
 import { count, milliseconds, wholePercent } from '../../report/format.js'
 import { highestP99 } from '../../report/slo.js'
 import { expandCores } from '../../system/machine.js'
-import { BESIDE_REACH, CORE_FULL_RATIO, finding, fullness, NOTHING, ofFailed, postgresOn } from './finding.js'
+import {
+  BESIDE_REACH,
+  CORE_FULL_RATIO,
+  COUNTED_FULL_RATIO,
+  FOREIGN_RATIO,
+  finding,
+  fullness,
+  NOTHING,
+  ofFailed,
+  postgresOn,
+} from './finding.js'
 
 /**
  * @import { Detect, Trial } from './finding.js'
@@ -18,8 +28,6 @@ const BLOCKED_MS = 10
 const STALL_SHARE = 0.01
 /** libuv's default (UV_THREADPOOL_SIZE), for records that do not say how many threads there were. */
 const THREADPOOL_SIZE = 4
-/** Utilization at which a core is full according to its own counters. */
-const COUNTED_FULL_RATIO = 0.95
 /** Mean share of a pool's connections in use at which the pool is full. */
 const POOL_FULL_RATIO = 0.9
 
@@ -158,9 +166,6 @@ function usesThreads({ cpu_core_ratio = 0, main_core_ratio, elu_ratio, loop_dela
   )
 }
 
-/** Share of a core that others may use while we still say that a program has it to itself. */
-const MOST_FOREIGN_RATIO = 0.12
-
 /**
  * A foreign program, or the core of its own to which we pinned it: the kernel may not count the interrupts there as time of a process.
  * A core that others use, too, says nothing of it.
@@ -170,7 +175,7 @@ function foreignOn(target, { api, kernel }) {
   const found = foreignCpu(api)
   const [own, ...more] = expandCores(target.cores ?? '')
   const core = target.kind === 'started' && more.length === 0 && kernel.cores?.[own]
-  if (!core || core.busy_ratio - Number(api.cpu_core_ratio) > MOST_FOREIGN_RATIO) return found
+  if (!core || core.busy_ratio - Number(api.cpu_core_ratio) > FOREIGN_RATIO) return found
   const full = fullness(core)
   const busy = `core ${own}, which it has to itself, was ${wholePercent(full)} busy (interrupts ${wholePercent(core.interrupts_ratio)}, taken by the host ${wholePercent(core.steal_ratio)})`
   const ofCore = finding(full / COUNTED_FULL_RATIO, ...found.evidence, busy)

@@ -47,7 +47,7 @@ t.test('a run that was cut off amid a line is read up to it, and may lack what o
   t.ok(fs.readFileSync(`${folder}/trials.ndjson`, 'utf8').endsWith('"traf'), 'nor is it mended')
 })
 
-t.test('a run that was killed is said to be unfinished', async (t) => {
+t.test('the report of a run that was killed says that it is not finished', async (t) => {
   const folder = fixture('sweep-batched', temporaryFolder(t))
   await runReport(folder)
   t.match(fs.readFileSync(`${folder}/report.md`, 'utf8'), /\n\nCapacity: /)
@@ -113,7 +113,7 @@ t.test('several runs stand side by side, with ratios and ties', async (t) => {
   t.match(markdown, /\[[\d.]+–[\d.]+\], tied/)
 })
 
-t.test('other requests, and another database, are said beside the ratios', async (t) => {
+t.test('runs with different requests or databases are compared, and the report names the differences', async (t) => {
   const folder = temporaryFolder(t)
   const [a, b] = [fixture('sweep-batched', folder), fixture('sweep-batched', `${folder}/b`)]
   rewrite(b, {

@@ -93,7 +93,8 @@ function intervalOf_ms({ of }, rate_rps) {
 
 /** @param {Hit[]} hits @param {Part} part @param {Load} load @returns the part's start, and all its requests relative to it */
 function samplesOf(hits, part, { rate_rps, connections, unbounded }) {
-  const dueAt_ms = (/** @type {Hit} */ { seq }) => seq * intervalOf_ms(part, rate_rps)
+  const interval_ms = intervalOf_ms(part, rate_rps)
+  const dueAt_ms = (/** @type {Hit} */ { seq }) => seq * interval_ms
   // vegeta does not report its start: the best estimate is the earliest one that makes no request early.
   const start_ms = hits.reduce((least, hit) => Math.min(least, hit.begin_ms - dueAt_ms(hit)), 0)
   const spells = freeSpells(hits, shareOf(part, connections), start_ms)

@@ -1,7 +1,7 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
-import { readEnvironment, withDatabase } from '../../../../load/command/environment.js'
+import { readEnvironment, withDatabase, withoutProxies } from '../../../../load/command/environment.js'
 import { resolveText } from '../../../../load/command/references.js'
 
 /** @import { GivenDatabase } from '../../../../load/command/environment.js' */
@@ -51,5 +51,19 @@ t.test('variables that merely begin with PG are left alone', async (t) => {
     resolveText('postgres-url', 'postgres://{{env PGHOST}}/'),
     'postgres://h/',
     'what was removed can be referred to',
+  )
+})
+
+t.test('a program that must connect directly is told of no proxy', async (t) => {
+  const proxies = { HTTP_PROXY: 'http://p:1', https_proxy: 'http://p:2', ALL_PROXY: 'http://p:3' }
+  Object.assign(process.env, proxies, { HTTP_PROXY_OF_ANOTHER: 'x' })
+  t.teardown(() => {
+    for (const name of [...Object.keys(proxies), 'HTTP_PROXY_OF_ANOTHER']) delete process.env[name]
+  })
+  const { HTTP_PROXY_OF_ANOTHER, PATH, ...others } = withoutProxies()
+  t.strictSame([HTTP_PROXY_OF_ANOTHER, PATH], ['x', process.env.PATH])
+  t.strictSame(
+    Object.keys(proxies).filter((name) => name in others),
+    [],
   )
 })

@@ -128,7 +128,7 @@ t.test('a run that goes on with another version says from which trial on', async
   const { code, run: again } = await simulate(sweep, ['--resume', folder], serve, /** @type {any} */ ({ describeRun }))
   t.equal(code, 0)
   t.strictSame(again.warnings, [
-    'trials up to 2 were measured by other versions than those from 3 on: another instead of simulated',
+    'trials from 3 on were measured by other versions than those before: another instead of simulated',
   ])
 })
 
