@@ -83,10 +83,12 @@ export async function runVerb(verb, command, given_io) {
   const before = resume && resumeRun(verb, resume)
   const kept = before ? resumedPlan(before.run, resume, given, 'seed' in verb.flags, planOf) : planOf(given)
   const plan = livePlan(kept)
-  if (databaseUrl !== undefined && plan.url)
-    throw new UsageError(
-      `--database-url: cannot be combined with ${given.url ? '--url, whose service has a database of its own' : `a ${name} of services that are not our own API, or that store nothing`}`,
-    )
+  if (databaseUrl !== undefined && plan.url) {
+    const why = given.url
+      ? 'cannot be combined with --url, whose service has a database of its own'
+      : `expected a run that loads our own API, got a ${name} that does not: give other services their database themselves`
+    throw new UsageError(`--database-url: ${why}`)
+  }
   const { results, run } = before || beginRun(name, { argv: command.argv, out, plan: keptPlan(kept) })
   for (const text of secretWarnings(kept)) io.progress.note(`warning: ${text}`)
   const begin = async () => {

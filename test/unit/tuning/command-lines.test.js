@@ -23,6 +23,10 @@ const WRONG = {
     [['--resume', 'results'], /--help lists what is known/],
   ],
   gate: [
+    [
+      ['--base', 'HEAD', '--start', 'node x.js', '--database-url', 'postgres://a/b'],
+      /--database-url: expected a run that loads our own API, got a gate that does not: give other services/,
+    ],
     [[], /--base: expected a commit, branch or tag/],
     [['--url-base', 'http://a.test/'], /--url-base: requires --url-head/],
     [
