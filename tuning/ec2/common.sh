@@ -78,6 +78,8 @@ quoted() {
 
 # Runs a command; --dry-run prints it.
 change() { if [ -n "$dry_run" ]; then quoted "$@"; else "$@"; fi; }
+# The same for what answers nothing that anybody reads.
+quietly() { if [ -n "$dry_run" ]; then quoted "$@"; else "$@" >/dev/null; fi; }
 
 confirm() {
   [ -z "$yes$dry_run" ] || return 0

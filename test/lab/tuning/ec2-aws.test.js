@@ -80,6 +80,11 @@ t.test(
     )
     const looked = await place.script('down', ['--dry-run'])
     t.match(looked.stdout, /aws rds delete-db-instance .*--skip-final-snapshot.*aws ec2 release-address/s)
+    t.match(
+      looked.stdout,
+      /terminate-instances.*delete-db-instance.*delete-security-group.*delete-key-pair/s,
+      'first what costs most, and all of it is shown',
+    )
     t.equal((await place.inventory()).length, made.length + 1, 'which changed nothing')
     const down = await place.script('down', ['--yes'])
     t.equal(down.code, 0, down.stderr)

@@ -28,6 +28,8 @@ t.test('each script for EC2 has a help with an example, and refuses what it does
     [['down', '--name'], /^--name: expected a value, got none/],
     [['measure'], /^expected sweep, tune, article, attach, stop or fetch, got ''/],
     [['measure', 'all'], /^expected sweep, .*, got 'all'/],
+    [['measure', 'stop', '--name', 'big'], /^expected nothing after stop, got --name: flags come before it/],
+    [['measure', 'article', '--out', 'd'], /^expected --out before article, got it after/],
     [['measure', '--dry-run', 'sweep'], /^expected a flag of this command, got --dry-run/],
   ])) {
     const { status, stderr } = run(words, home)
