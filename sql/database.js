@@ -92,7 +92,7 @@ export async function lookAtDatabase(given, { pg = {} } = {}) {
       await readOnly()
     }
     const closeAll = () => (current === client ? close() : end(current).finally(close))
-    return { query, reopen, close: closeAll, version, sees_others, round_trip_ms: null }
+    return { query, url, reopen, close: closeAll, version, sees_others, round_trip_ms: null }
   } catch (error) {
     await close()
     throw error

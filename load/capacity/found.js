@@ -4,11 +4,15 @@ import { intervalOf, searchProblem, sustainedProblem } from './search.js'
 
 /** @import { Plan, TrialRecord } from '../report/record.js' */
 
+/** What makes trials invalid, and is neither the generator nor the machine: it does not bound what could be offered. */
+const UNEXPLAINED = ['rows', 'unknown']
+
 /** The capacity that a search found, and the problem if it is not trustworthy. Pure. @param {Plan} plan @param {TrialRecord[]} records */
 export function capacityFound(plan, records) {
   const found = plateauOf(records) > 0 ? intervalOf(trialsOf(records, plan), searchPlan(plan, records)) : null
   const bound = boundOf(records, found)
-  const bounded_by = bound && !isUnjudged(records, bound) ? bound.outcome.because : undefined
+  const isExplained = bound && !UNEXPLAINED.includes(String(bound.outcome.blame))
+  const bounded_by = isExplained ? bound.outcome.because : undefined
   return {
     capacity: found && { ...found, slo: plan.slo, ...(bounded_by && { bounded_by }) },
     problem: problemOf(plan, records, found),
@@ -42,7 +46,7 @@ function problemOf(plan, records, found) {
     return `after trial ${answered.trial}, not one request succeeded, even at rates that had passed: ${trials.at(-1)?.outcome.because}`
   }
   const bound = boundOf(records, found)
-  if (bound && isUnjudged(records, bound)) {
+  if (bound && UNEXPLAINED.includes(String(bound.outcome.blame))) {
     return `at ${bound.load.rate_rps}/s, no trial could be judged: ${bound.outcome.because}`
   }
   const atOtherSpeed = speedProblem(records, found)
@@ -54,13 +58,9 @@ function problemOf(plan, records, found) {
   if (bound?.outcome.blame === 'noise') {
     return `at ${bound.load.rate_rps}/s, no trial could be judged: ${bound.outcome.because}`
   }
-  return searchProblem(trialsOf(records, plan), searchPlan(plan, records), found)
-}
-
-/** Whether no trial of a rate could be judged, for a reason that neither the generator nor the machine explains. @param {TrialRecord[]} records @param {TrialRecord} bound a trial of that rate */
-function isUnjudged(records, { load, outcome }) {
-  const alike = of(records, 'search').filter((trial) => trial.load.rate_rps === load.rate_rps)
-  return ['rows', 'unknown'].includes(String(outcome.blame)) && !alike.some(isValid)
+  const problem = searchProblem(trialsOf(records, plan), searchPlan(plan, records), found)
+  const last = trials.some(isValid) ? undefined : trials.at(-1)
+  return problem && last ? `${problem}; the last one: ${last.outcome.because}` : problem
 }
 
 /**

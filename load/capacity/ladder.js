@@ -26,7 +26,7 @@ export function nextRung(rungs, trials) {
   return unanswered(rungs, trials).find((rung) => trialsOf(rung, invalid).length < MAX_INVALID) ?? null
 }
 
-/** Number of trials whose majority decides a rate that contradicts another. */
+/** Number of trials whose majority decides a rate that contradicts another. A tie is decided by one more. */
 const VOTES = 3
 
 /**
@@ -41,7 +41,8 @@ export function contradictedRung(rungs, trials) {
   const [lowestFail, highestPass] = edgesOf(levels)
   const doubtful = levels.filter(({ rate_rps, passes, verdict }) => {
     const isTied = passes.filter(Boolean).length * 2 === passes.length
-    return passes.length < VOTES && (isTied || (verdict === 'fail' ? rate_rps < highestPass : rate_rps > lowestFail))
+    const isContradicted = verdict === 'fail' ? rate_rps < highestPass : rate_rps > lowestFail
+    return isTied || (passes.length < VOTES && isContradicted)
   })
   const inOrder = doubtful.sort((a, b) => a.passes.length - b.passes.length)
   const again = inOrder.flatMap((level) => rungs.find(({ rate_rps }) => rate_rps === level.rate_rps) ?? [])

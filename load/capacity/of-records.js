@@ -23,10 +23,22 @@ export const KEPT_UP_RATIO = 0.95
 
 /** Factor by which a bound on p999 needs more requests than a bound on p99. */
 const P999_TIMES = 10
+/** An SLO that accepts some errors needs enough requests to accept so many: with room for less than one, a single error fails a trial. */
+const ACCEPTED_ERRORS = 5
+
+/** Requests in a usual trial, if these SLOs need more than others. @param {Pick<Plan, 'slo' | 'slos'>} plan */
+function leastRequests({ slo, slos = [slo] }) {
+  return Math.max(
+    0,
+    ...slos.map((one) => (one?.also_ms?.p999 ? P999_TIMES * MIN_REQUESTS : 0)),
+    ...slos.map((one) => (one?.success_ratio < 1 ? Math.round(ACCEPTED_ERRORS / (1 - one.success_ratio)) : 0)),
+  )
+}
 
 /** @param {Plan} plan @param {TrialRecord[]} records */
 export function searchPlan(plan, records) {
-  const { duration_s, precision_ratio = SEARCH_DEFAULTS.precision_ratio, sustained_s, slo, slos = [slo] } = plan
+  const { duration_s, precision_ratio = SEARCH_DEFAULTS.precision_ratio, sustained_s } = plan
+  const min_requests = leastRequests(plan)
   const max_duration_s = Math.max(duration_s, SEARCH_DEFAULTS.max_duration_s)
   const confirm_s = sustained_s ?? CONFIRM_TIMES * duration_s
   return {
@@ -37,7 +49,7 @@ export function searchPlan(plan, records) {
     max_duration_s,
     confirm_s,
     ...(sustained_s && { sustains: true }),
-    ...(slos.some((one) => one?.also_ms?.p999) && { min_requests: P999_TIMES * MIN_REQUESTS }),
+    ...(min_requests > MIN_REQUESTS && { min_requests }),
   }
 }
 

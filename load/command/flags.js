@@ -20,6 +20,7 @@ const MS_PER_UNIT = /** @type {Record<string, number>} */ ({ ms: 1, s: 1000, m: 
  */
 export function parseCommand(flags, argv, allowPositionals = false) {
   const { values, positionals, tokens } = parsedStrictly(flags, argv, allowPositionals)
+  refuseRepeated(flags, tokens)
   const given = Object.entries(values).map(([name, raw]) => [name, readValue(name, flags[name], raw)])
   const shown = tokens.flatMap((token) => {
     if (token.kind !== 'option') return []
@@ -29,6 +30,19 @@ export function parseCommand(flags, argv, allowPositionals = false) {
     return inlineValue ? [`${rawName}=${text}`] : [rawName, text]
   })
   return { given: /** @type {Record<string, any>} */ (Object.fromEntries(given)), operands: positionals, shown }
+}
+
+/**
+ * Refuses a list that is given more than once: all but the last would be ignored. Of other flags, the last one counts, so that a script
+ * can have defaults.
+ * @param {Record<string, Flag>} flags @param {{ kind: string, name?: string }[]} tokens
+ */
+function refuseRepeated(flags, tokens) {
+  const names = tokens.flatMap(({ kind, name }) => (kind === 'option' && name !== undefined ? name : []))
+  const repeated = names.find((name, i) => {
+    return flags[name].value.includes(',') && !flags[name].multiple && names.indexOf(name) < i
+  })
+  if (repeated) throw new UsageError(`--${repeated}: expected one list (${flags[repeated].value}), got several`)
 }
 
 /** @param {Record<string, Flag>} flags @param {string[]} argv @param {boolean} allowPositionals */
@@ -94,7 +108,10 @@ function editsBetween(a, b) {
 }
 
 /** @param {string} name @param {Flag} flag @param {any} raw */
-function readValue(name, { parse, shown, expected, multiple }, raw) {
+function readValue(name, { value, parse, shown, expected, multiple }, raw) {
+  if (!parse && [raw].flat().includes('')) {
+    throw new UsageError(`--${name}: expected ${value}, got an empty text (a variable that is not set?)`)
+  }
   if (!parse) return raw
   const one = (/** @type {string} */ text) => {
     const value = parse(text)

@@ -79,7 +79,11 @@ function variable(flag, name) {
 /** @param {string} flag @param {string} file */
 function contents(flag, file) {
   try {
-    const { size } = statSync(file)
+    const found = statSync(file)
+    // It is read again when the run begins.
+    if (!found.isFile())
+      throw new UsageError(`--${flag}: expected a file to hold the secret, got ${file}, which is none`)
+    const { size } = found
     if (size > MAX_BYTES) throw new UsageError(`--${flag}: expected ${file} to hold one secret, got ${size} bytes`)
     const text = readFileSync(file, 'utf8').replace(/\r?\n$/, '')
     if (text === '') throw new UsageError(`--${flag}: expected a secret in ${file}, got an empty file`)

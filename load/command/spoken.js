@@ -1,6 +1,7 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { attempt } from '../../sql/scratch.js'
 
 /** Scripts whose name differs from their verb. @type {Record<string, string>} */
 const VERB_OF = { 'bench:generators': 'generators' }
@@ -13,19 +14,11 @@ export function installedCommand(root, cwd, read = (file) => fs.readFileSync(fil
   const modules = path.dirname(root)
   if (path.basename(modules) !== 'node_modules') return null
   const holder = path.dirname(modules)
-  const packed = packedName(() => read(path.join(holder, 'package.json')))
+  // What npx was given, if it installed the package in its own cache.
+  const packed = attempt(() => JSON.parse(read(path.join(holder, 'package.json')))._npx.packages[0], null)
   if (packed) return `npx --yes ${packed}`
   const isBelow = `${cwd}${path.sep}`.startsWith(`${holder}${path.sep}`)
   return isBelow ? 'npx redline' : 'redline'
-}
-
-/** What npx was given, if it installed the package in its own cache; null otherwise. @param {() => string} read the package.json there */
-function packedName(read) {
-  try {
-    return JSON.parse(read())._npx.packages[0]
-  } catch {
-    return null
-  }
 }
 
 const COMMAND = installedCommand(fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, ''), process.cwd())

@@ -1,3 +1,4 @@
+import { attempt } from '../../sql/scratch.js'
 import { UsageError } from '../command/errors.js'
 
 /** @import { Replay, Skipped } from '../report/record.js' */
@@ -100,12 +101,7 @@ function fromCombined(line) {
 
 /** @param {string} line @returns {Line | null} */
 function fromJson(line) {
-  let row
-  try {
-    row = JSON.parse(line)
-  } catch {
-    return null
-  }
+  const row = attempt(() => JSON.parse(line), null)
   if (typeof row !== 'object' || row === null) return null
   const [time, method, target] = [TIME_FIELDS, METHOD_FIELDS, TARGET_FIELDS].map((names) => {
     return names.map((name) => row[name]).find((value) => ['string', 'number'].includes(typeof value))

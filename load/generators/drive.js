@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { goFirst, startChild } from '../system/processes.js'
+import { setPriority, startChild } from '../system/processes.js'
 import { DRIVERS } from './drivers/index.js'
 
 /**
@@ -30,7 +30,7 @@ export async function startGenerator(load, signal, onCounts, { nofile, grace_s: 
   const stdio = /** @type {any} */ (['ignore', 'ignore', 'inherit', 'ipc'])
   const { child, exited, kill, stop } = startChild([process.execPath, QUIET, GENERATOR], { cores, nofile, stdio })
   // Drivers loaded from a URL are themselves under test and get no advantage.
-  if (!load.drivers_url) goFirst(Number(child.pid), PRIORITY)
+  if (!load.drivers_url) setPriority(Number(child.pid), PRIORITY)
   const abort = () => stop(STOP_GRACE_MS)
   signal.addEventListener('abort', abort)
   const lost = exited.then(({ code, signal: by }) => {

@@ -16,7 +16,7 @@ const NAMES = [
   ...['process_cpu_seconds_total', 'process_resident_memory_bytes', 'process_open_fds', 'process_max_fds'],
   ...['redline_statement_seconds_count', 'redline_statement_seconds_sum', 'redline_gc_seconds_total'],
   ...['nodejs_gc_duration_seconds_sum', 'redline_connections_max', 'redline_dropped_connections_total'],
-  ...['redline_problems_total', 'redline_shed_total', 'redline_hashing_threads'],
+  ...['redline_problems_total', 'redline_shed_total', 'redline_hashing_threads', 'process_start_time_seconds'],
   // Micrometer, and the Java client of Prometheus.
   ...['process_files_open_files', 'process_files_max_files', 'jvm_gc_pause_seconds_sum'],
   ...['jvm_gc_collection_seconds_sum', 'hikaricp_connections_max'],
@@ -80,11 +80,25 @@ export async function watchApi({ pid, metricsUrl }, use = watchProcess(pid)) {
       const wall_s = (performance.now() - started_ms) / 1000
       return async ({ completed }) => {
         const last = await read(NAMES, LAST_SCRAPE_TIMEOUT_MS)
-        const told = first && last ? tell(first, gauges, last, wall_s) : { metrics_problem: problem }
+        if (first && last && !isSameProcess(first, last)) problem = ANOTHER_PROCESS
+        const told =
+          first && last && problem === null ? tell(first, gauges, last, wall_s) : { metrics_problem: problem }
         return { ...told, ...used(await own, completed) }
       }
     },
   }
+}
+
+const ANOTHER_PROCESS =
+  'another process answered at the end than at the beginning (a restart, or several behind one address)'
+
+/** Start times (s) may be rounded differently from page to page. */
+const START_ROUNDING_S = 2
+
+/** Whether two pages are of one process, as far as they tell: several may share an address. @param {Metrics} first @param {Metrics} last */
+function isSameProcess(first, last) {
+  const [then_s, now_s] = [first, last].map((page) => page.sum('process_start_time_seconds'))
+  return then_s === null || now_s === null || Math.abs(now_s - then_s) < START_ROUNDING_S
 }
 
 /** @typedef {Record<string, { looks: number, sum: number, most: number }>} Gauges running totals, not samples, since a trial may take hours */

@@ -1,5 +1,6 @@
-import { coresOf, textOf } from '../system/machine.js'
-import { familyCpu_s, statFields } from './process.js'
+import { isThisMachine } from '../system/addresses.js'
+import { coresOf, numberIn, textOf } from '../system/machine.js'
+import { familyCpu_s, pidsNamed, statFields } from './process.js'
 import { cpuThrottling } from './quota.js'
 
 /**
@@ -7,11 +8,12 @@ import { cpuThrottling } from './quota.js'
  * @import { Probe } from './index.js'
  */
 
-/** Wait events of active sessions, except our own. A session that waits for nothing is on a core or queues for one. */
+/** Wait events of active sessions of this database, except our own. A session that waits for nothing is on a core or queues for one. */
 const ACTIVITY = `
   SELECT coalesce(wait_event_type || ':' || wait_event, 'CPU') AS wait, count(*)::int AS sessions
   FROM pg_stat_activity
   WHERE state = 'active' AND backend_type = 'client backend'
+    AND datname = current_database()
     AND application_name NOT IN ('redline-lab', 'redline-fault', 'redline-api-readiness')
   GROUP BY 1`
 
@@ -113,10 +115,35 @@ async function watch(database) {
   }
 }
 
-/** The postmaster's pid: the parent of our own backend; null if it is not on this machine. @param {Pick<Look, 'query'>} database */
+/** The postmaster's pid: the parent of our own backend; null if it is not on this machine. @param {{ query: Look['query'], url?: string }} database */
 export async function findPostmaster(database) {
-  const [{ pid, address }] = await database.query('SELECT pg_backend_pid() AS pid, host(inet_server_addr()) AS address')
-  const isHere = address === null || /^(127\.|::1)/.test(address)
-  // A pid on another machine may also exist on this one.
-  return isHere && textOf(`/proc/${pid}/comm`)?.startsWith('postgres') ? Number(statFields(pid)?.[1]) : null
+  const [own] = await database.query(OWN_BACKEND)
+  const backend = localBackend(own) ?? (database.url && (await isThisMachine(database.url)) ? hiddenBackend(own) : null)
+  return backend === null ? null : Number(statFields(backend)?.[1])
+}
+
+const OWN_BACKEND = 'SELECT pg_backend_pid() AS pid, host(inet_server_addr()) AS address, inet_client_port() AS port'
+
+/** @typedef {{ pid: number, address: string | null, port: number | null }} Backend as the server sees it; port: the client's */
+
+/**
+ * Our backend, over the loopback or a local socket. Others would not do: a pid on another machine may also exist on this one.
+ * @param {Backend} own
+ */
+function localBackend({ pid, address }) {
+  const isLocal = address === null || /^(127\.|::1)/.test(address)
+  return isLocal && textOf(`/proc/${pid}/comm`)?.startsWith('postgres') ? pid : null
+}
+
+/**
+ * Our backend behind another address of this machine, or in a container, where it has a number of its own. Its title has to name the
+ * client's port, too.
+ * @param {Backend} own
+ */
+function hiddenBackend({ pid, port }) {
+  const isOwn = (/** @type {number} */ here) => {
+    const title = textOf(`/proc/${here}/cmdline`) ?? ''
+    return numberIn(`/proc/${here}/status`, /^NSpid:.*?(\d+)$/m) === pid && title.includes(`(${port})`)
+  }
+  return pidsNamed('postgres').find(isOwn) ?? null
 }

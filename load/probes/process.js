@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { readdirSync } from 'node:fs'
+import { attempt } from '../../sql/scratch.js'
 import { textOf } from '../system/machine.js'
 import { cpuThrottling } from './quota.js'
 
@@ -85,11 +86,7 @@ function threadsCpu_s(pid) {
 
 /** @param {string} folder @returns {string[] | null} null if the process is another user's, or gone */
 export function namesIn(folder) {
-  try {
-    return readdirSync(folder)
-  } catch {
-    return null
-  }
+  return attempt(() => readdirSync(folder), null)
 }
 
 /** The fields of /proc/PID/stat from the third on; the second, the program's name, may contain any character. @param {number | string} pid */
@@ -117,6 +114,11 @@ export function familyOf(ancestor) {
   const family = [ancestor]
   for (const own of family) family.push(...parents.flatMap(([pid, parent]) => (parent === own ? pid : [])))
   return family
+}
+
+/** Processes whose program name begins like this; none without /proc. @param {string} beginning */
+export function pidsNamed(beginning) {
+  return numbersIn(namesIn('/proc') ?? []).filter((pid) => textOf(`/proc/${pid}/comm`)?.startsWith(beginning))
 }
 
 /** Each process and its parent, from the output of ps, which replaces a missing /proc, as on macOS. @param {string} listed */

@@ -22,6 +22,7 @@ export function proofText({ elasticities = [] }, name = 'Proof') {
 /** slowing Postgres by 10 % costs 11 % [9–12] @param {Elasticity} elasticity */
 export function changeText(elasticity) {
   const { suspect, factor, undosed } = elasticity
+  if (elasticity.low === null && !factor) return `slowing ${suspect} by ${DOSE * 100} %: too few pairs to tell`
   if (undosed) return `not slowing ${suspect} ${effectText(elasticity)}`
   if (factor) return `${suspect} ${effectText(elasticity)} (elasticity ${elasticity.elasticity})`
   return `slowing ${suspect} by ${DOSE * 100} % ${effectText(elasticity)}`

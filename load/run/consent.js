@@ -1,9 +1,11 @@
+import { isIP } from 'node:net'
 import { keptUrl } from '../command/credentials.js'
 import { UsageError } from '../command/errors.js'
 import { createMix } from '../generators/mix.js'
 import { playTime_s } from '../generators/replay.js'
 import { count } from '../report/format.js'
-import { isThisMachine } from '../system/addresses.js'
+import { isLoopbackName, isThisMachine } from '../system/addresses.js'
+import { nameOf } from '../system/ssh/failures.js'
 
 /**
  * @import { Ask } from '../command/ask.js'
@@ -13,12 +15,16 @@ import { isThisMachine } from '../system/addresses.js'
 /**
  * Announces what a run is about to send to services that are not its own, and asks for consent if one of them is on another machine.
  * @param {{ url?: string | null, shown_url?: string, sides?: Record<string, { url: string | null, shown_url?: string }>, mix?: MixPlan,
- *   rates_rps?: number[] | null }} plan with its secrets resolved
+ *   rates_rps?: number[] | null, load_hosts?: string[] }} plan with its secrets resolved
  * @param {() => Pick<Step, 'load' | 'left_s'> | null} firstStep
  * @param {{ isAgreed?: boolean, ask: Ask, note: (text: string) => void }} how isAgreed: --yes was given
  * @throws {UsageError} without consent
  */
-export async function seekConsent({ url, shown_url, sides, mix, rates_rps }, firstStep, { isAgreed, ask, note }) {
+export async function seekConsent(
+  { url, shown_url, sides, mix, rates_rps, load_hosts = [] },
+  firstStep,
+  { isAgreed, ask, note },
+) {
   // A run with sides loads those, and no other.
   const loaded = sides ? Object.values(sides) : [{ url, shown_url }]
   const targets = loaded.flatMap(({ url, shown_url }) => {
@@ -30,7 +36,10 @@ export async function seekConsent({ url, shown_url, sides, mix, rates_rps }, fir
   note(
     `To ${names}, Redline will send ${requestText(mix)}: ${amountText(first, rates_rps, mix.replay)}. It loads the service until it breaks, and cleans up nothing that the requests store or change.`,
   )
-  const isHere = await Promise.all(targets.map(({ url }) => isThisMachine(url)))
+  const isElsewhere = load_hosts.some((host) => !isLoopbackName(nameOf(host)))
+  // A name may lead another host elsewhere; a number does not.
+  const isKnown = (/** @type {string} */ url) => !isElsewhere || isIP(new URL(url).hostname.replace(/^\[|\]$/g, '')) > 0
+  const isHere = await Promise.all(targets.map(async ({ url }) => isKnown(url) && (await isThisMachine(url))))
   const others = targets.filter((_, i) => !isHere[i]).map(({ url }) => new URL(url).hostname)
   if (others.length === 0 || isAgreed) return
   const answer = await ask(`${others.join(' and ')}: not this machine. Is this load welcome there?`)

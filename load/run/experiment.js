@@ -12,7 +12,6 @@ import { runExperiment } from './runner.js'
  * @import { Flag } from '../command/flags.js'
  * @import { Block } from '../report/blocks.js'
  * @import { Target } from '../targets/index.js'
- * @import { Older } from './older.js'
  * @import { Results } from './results.js'
  * @import { Place } from './site.js'
  * @import { Io } from './runner.js'
@@ -45,7 +44,6 @@ import { runExperiment } from './runner.js'
  * @property {(plan: P, records: TrialRecord[], run: any) => F} analyse called once, when no trial is left; returns plain data
  * @property {(findings: F) => Block[]} report the answer first, then what supports it
  * @property {(findings: F, run: Run) => Record<string, string>} [files] further files of the results folder, by name
- * @property {Older} [older] reads runs of older versions
  * @typedef {{ problem: string | null, kept?: Record<string, any> } & Record<string, any>} Findings problem: why no
  *   trustworthy answer exists; kept: what run.json records of them, such as `capacity` and `limit`
  */
@@ -93,7 +91,7 @@ export async function runVerb(verb, command, given_io) {
   for (const text of secretWarnings(kept)) io.progress.note(`warning: ${text}`)
   const begin = async () => {
     const prepared = await prepare?.(plan, { results, run }, io)
-    const firstStep = () => ('design' in verb ? verb.design(plan, resume ? results.readTrials(verb) : [], []) : null)
+    const firstStep = () => ('design' in verb ? verb.design(plan, resume ? results.readTrials() : [], []) : null)
     await seekConsent(plan, firstStep, { isAgreed: yes, ask: io.ask, note: io.progress.note })
     return prepared
   }

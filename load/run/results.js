@@ -2,10 +2,8 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { UsageError } from '../command/errors.js'
 import { holdFolder, refuseForeign, refuseLinks, releaseFolder } from './folder.js'
-import { currentRecord } from './older.js'
 
 /**
- * @import { Older } from './older.js'
  * @import { TrialRecord } from '../report/record.js'
  */
 
@@ -23,16 +21,14 @@ export function beginRun(verb, { argv, out, plan }) {
   return { results: Results.create(out, run_id), run: { run_id, verb, argv, started_at, plan } }
 }
 
-/** Reopens an interrupted run. @param {Written} verb @param {string} folder @throws {UsageError} if it holds none of this verb */
+/** Reopens an interrupted run. @param {{ name: string }} verb @param {string} folder @throws {UsageError} if it holds none of this verb */
 export function resumeRun(verb, folder) {
   const results = Results.resume(folder)
-  const run = results.readRun(verb)
+  const run = results.readRun()
   if (run.verb !== verb.name)
     throw new UsageError(`--resume: expected a run of ${verb.name} in ${folder}, got a run of ${run.verb}`)
   return { results, run }
 }
-
-/** @typedef {{ name: string, older?: Older }} Written the verb that wrote a run; older: reads runs of older versions */
 
 /** A run's folder: run.json, trials.ndjson (a line per trial, flushed as each trial ends), and files derived from them. */
 export class Results {
@@ -99,15 +95,15 @@ export class Results {
     if (fs.readdirSync(this.folder).length === 0) fs.rmdirSync(this.folder)
   }
 
-  /** @param {Written} [verb] @returns {any} @throws {UsageError} when there is none */
-  readRun(verb) {
+  /** @returns {any} @throws {UsageError} when there is none */
+  readRun() {
     if (!Results.holdsRun(this.folder)) {
       throw new UsageError(`expected a results folder with a run.json, got ${this.folder}`)
     }
     const run = parsed(fs.readFileSync(this.file('run.json'), 'utf8'), 'run.json')
     if (!run.plan) throw new UsageError(`expected a run in ${this.folder}, but it ended before its first trial`)
     if (!run.verb) throw new UsageError(`expected a run of Redline in ${this.folder}, got a run.json of something else`)
-    return { ...run, plan: verb?.older?.plan?.(run.plan) ?? run.plan }
+    return run
   }
 
   /** @param {object} run */
@@ -115,13 +111,12 @@ export class Results {
     this.writeText('run.json', `${JSON.stringify(run, null, 2)}\n`)
   }
 
-  /** @param {Written} [verb] @returns {TrialRecord[]} */
-  readTrials(verb) {
+  /** @returns {TrialRecord[]} */
+  readTrials() {
     if (!fs.existsSync(this.file('trials.ndjson'))) return []
     // Text after the last newline is still being written, or was when its writer died.
     const lines = fs.readFileSync(this.file('trials.ndjson'), 'utf8').split('\n').slice(0, -1).filter(Boolean)
-    const records = lines.map((line, i) => parsed(line, `trials.ndjson, line ${i + 1}`))
-    return verb ? records.map((record) => currentRecord(record, verb)) : records
+    return lines.map((line, i) => parsed(line, `trials.ndjson, line ${i + 1}`))
   }
 
   /** @param {TrialRecord} record */

@@ -57,7 +57,7 @@ const NOTHING_YET = { interrupted: false, finished_at: null, problem: null }
 export async function runExperiment({ experiment, run, plan, results }, io) {
   const lab = { ...LAB, ...io.lab }
   const hasTrials = 'design' in experiment
-  const measured = hasTrials ? results.readTrials(experiment) : []
+  const measured = hasTrials ? results.readTrials() : []
   const before = measured.length
   const state = { ...run, ...NOTHING_YET }
   try {

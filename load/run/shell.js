@@ -2,6 +2,7 @@ import { DatabaseError } from '../../sql/database.js'
 import { removeLeftovers } from '../../sql/scratch.js'
 import { onSignals } from '../../sql/signals.js'
 import { askAt } from '../command/ask.js'
+import { keptUrl } from '../command/credentials.js'
 import { readEnvironment } from '../command/environment.js'
 import { RemoteError, ServiceEnded, UsageError } from '../command/errors.js'
 import { helpText, likelyName, parseCommand } from '../command/flags.js'
@@ -42,6 +43,7 @@ const COMMON = {
  */
 export async function main(verbs, command, shell = {}) {
   const { stdin = process.stdin, stdout = process.stdout, stderr = process.stderr } = shell
+  for (const stream of [stdout, stderr]) outliveReader(stream)
   const { env, dotenvFile, tidy = removeLeftovers, lab, platform = process.platform } = shell
   if (platform === 'win32') {
     stderr.write('redline: expected Linux or macOS, got native Windows: use WSL (in PowerShell: wsl --install)\n')
@@ -56,8 +58,9 @@ export async function main(verbs, command, shell = {}) {
   }
   if (!Object.hasOwn(verbs, name)) {
     const likely = likelyName(name, Object.keys(verbs))
-    const hint = likely ? ` (did you mean ${likely}?)` : ''
-    stderr.write(`redline: expected one of these verbs, got ${name || 'none'}${hint}\n${verbsText(verbs)}`)
+    const isUrl = /[./:]/.test(name)
+    const hint = likely ? ` (did you mean ${likely}?)` : isUrl ? ' (a URL begins with http:// or https://)' : ''
+    stderr.write(`redline: expected one of these verbs, got ${keptUrl(name) || 'none'}${hint}\n${verbsText(verbs)}`)
     return EXIT.usage
   }
   const verb = verbs[name]
@@ -88,6 +91,17 @@ export async function main(verbs, command, shell = {}) {
     return isUsers ? EXIT.usage : EXIT.noAnswer
   }
 }
+
+/**
+ * Goes on, without output, when nobody reads it any more (a closed pipe, a lost terminal): otherwise that would end the process before it
+ * has cleaned up and written its report.
+ * @param {Output | NodeJS.WriteStream} stream
+ */
+function outliveReader(stream) {
+  if ('listeners' in stream && !stream.listeners('error').includes(ignore)) stream.on('error', ignore)
+}
+
+function ignore() {}
 
 /** Turns a URL into a sweep. By default, it uses GET, which changes nothing there. @param {string[]} command a URL, and flags of a sweep */
 function sweepOf(command) {

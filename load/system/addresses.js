@@ -9,6 +9,11 @@ LOOPBACK.addAddress('::1', 'ipv6')
 LOOPBACK.addAddress('0.0.0.0')
 LOOPBACK.addAddress('::', 'ipv6')
 
+/** Whether a machine reaches itself by this name, whichever machine it is. @param {string} name */
+export function isLoopbackName(name) {
+  return /^(localhost\.?|127\..*|0\.0\.0\.0|\[?::1?\]?)$/.test(name)
+}
+
 /** Whether a URL leads to this machine. A name that cannot be resolved does not. @param {string} url */
 export async function isThisMachine(url) {
   const name = new URL(url).hostname.replace(/^\[|\]$/g, '')

@@ -1,7 +1,7 @@
 import net from 'node:net'
 import os from 'node:os'
 import { createLine } from './line.js'
-import { goFirst } from './processes.js'
+import { setPriority } from './processes.js'
 
 /**
  * Process that simulates a distant Postgres: `distance-proxy.js PORT ROUND_TRIP_MS HOST PORT`; HOST is a folder if Postgres listens on a
@@ -13,7 +13,7 @@ const there_ms = Math.floor(roundTrip_ms / 2)
 const server = host.startsWith('/') ? { path: `${host}/.s.PGSQL.${serverPort}` } : { host, port: Number(serverPort) }
 
 // A network waits for no CPU, not even on a core where the generator goes before others.
-goFirst(process.pid, os.constants.priority.PRIORITY_HIGHEST)
+setPriority(process.pid, os.constants.priority.PRIORITY_HIGHEST)
 
 net
   .createServer({ noDelay: true }, (client) => {

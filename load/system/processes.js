@@ -100,16 +100,16 @@ export function killGroup({ pid }, signal = 'SIGKILL') {
 }
 
 /**
- * Raises a process's priority, with the privilege to do so. Its nice value alone would count only within its session: each of Postgres's
+ * Changes a process's priority; raising it takes a privilege. Its nice value alone would count only within its session: each of Postgres's
  * backends is a session of its own, and gets as much CPU as any other (sched(7), autogroup).
  * @param {number} pid @param {number} nice -20 is the highest priority (setpriority(2))
  */
-export function goFirst(pid, nice) {
+export function setPriority(pid, nice) {
   try {
     os.setPriority(pid, nice)
     writeFileSync(`/proc/${pid}/autogroup`, String(nice))
   } catch {
-    // Only root may do this; for other users, the generator's recorded lateness shows whether it mattered.
+    // Only root may raise it; for other users, the generator's recorded lateness shows whether it mattered.
   }
 }
 

@@ -11,6 +11,7 @@ import { UsageError } from '../command/errors.js'
 
 const ROOT = new URL('../../', import.meta.url)
 const POLL_TIMEOUT_MS = 5000
+const TAKEN_TIMEOUT_MS = 1000
 
 /**
  * Has the agent on another host start the API, and waits until the API is ready there and answers here.
@@ -26,6 +27,8 @@ export async function openSsh(place) {
     return flag.replace(ROOT.href, `file://${host.root}`).replace(fileURLToPath(ROOT), host.root)
   })
   const asked = { databaseUrl, env, node, nodeFlags, nofile, cores, files: filesOf(databaseUrl) }
+  const origin = `http://${isIPv6(host.address) ? `[${host.address}]` : host.address}:${host.port}`
+  await refuseTaken(origin, host)
   const started = await host.ask('start', { ...asked, address: host.bind, port: host.port })
   /** @type {Awaited<ReturnType<Host['forwardPort']>> | undefined} */
   let tunnel
@@ -36,7 +39,6 @@ export async function openSsh(place) {
   try {
     tunnel = await host.forwardPort(Number(new URL(started.adminUrl).port))
     const adminUrl = `http://127.0.0.1:${tunnel.port}`
-    const origin = `http://${isIPv6(host.address) ? `[${host.address}]` : host.address}:${host.port}`
     const tunnelled = '/readyz of the API through the connection'
     await check(`${adminUrl}/readyz`, host, tunnelled, 'sshd has to allow forwarding (AllowTcpForwarding)')
     const answers = `the API, ready on port ${host.port} of ${host.address}, to be reachable from here`
@@ -55,6 +57,17 @@ function filesOf(databaseUrl) {
   const { searchParams } = new URL(databaseUrl)
   const named = TLS_FILES.filter((name) => searchParams.has(name))
   return Object.fromEntries(named.map((name) => [name, readFileSync(String(searchParams.get(name)), 'utf8')]))
+}
+
+/** Refuses an origin at which another service would get the load instead. @param {string} origin @param {Host} host */
+async function refuseTaken(origin, { name }) {
+  const answer = await fetch(origin, { signal: AbortSignal.timeout(TAKEN_TIMEOUT_MS) }).catch(() => null)
+  await answer?.body?.cancel()
+  if (answer) {
+    throw new UsageError(
+      `--ssh ${name}: expected nothing at ${origin} yet, got an answer: end what runs there, or choose another way: --ssh-port, --ssh-address`,
+    )
+  }
 }
 
 /** Refuses a page that does not answer. @param {string} url @param {Host} host @param {string} expected @param {string} advice */

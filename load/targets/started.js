@@ -2,7 +2,7 @@ import http from 'node:http'
 import https from 'node:https'
 import { fileURLToPath } from 'node:url'
 import { ServiceEnded, UsageError } from '../command/errors.js'
-import { familyOf } from '../probes/process.js'
+import { familyOf, nameOf } from '../probes/process.js'
 import { isThisMachine } from '../system/addresses.js'
 import { coresOf } from '../system/machine.js'
 import { startService } from '../system/service.js'
@@ -15,6 +15,8 @@ const KEEPER = fileURLToPath(new URL('keeper.js', import.meta.url))
 const START_TIMEOUT_MS = 60_000
 const STOP_GRACE_MS = 10_000
 const POLL_TIMEOUT_MS = 2000
+/** Programs that let other processes do the work, none of which is their child. */
+const CONTAINERS = /^(docker|podman|nerdctl|conmon|lxc|kubectl)/
 
 /**
  * Starts a user's service on its core, and waits until its URL answers, with whatever status.
@@ -39,11 +41,16 @@ export async function openStarted({ start, url, metricsUrl, shownUrl, cores, env
     if (problem && !(error instanceof ServiceEnded)) error.message += `; HEAD ${shownUrl ?? origin}: ${problem}`
     throw error
   })
-  const [, pid = service.pid] = familyOf(service.pid)
-  const own = { kind: /** @type {const} */ ('started'), pid, cores: coresOf(pid) }
+  const family = familyOf(service.pid)
+  const [, pid = service.pid] = family
+  const started = { kind: /** @type {const} */ ('started'), died: service.died, stop: service.stop }
+  // What works in a container is no descendant of the command: it cannot be watched or slowed from here, and was not pinned.
+  if (family.some((one) => CONTAINERS.test(nameOf(one) ?? ''))) {
+    return { ...openUrl(url, { metricsUrl, shownUrl }), ...started }
+  }
   // The process is a shell if the command is a script.
   const processes = [{ pid, name: 'the service' }]
-  return { ...openUrl(url, { metricsUrl, shownUrl, processes }), ...own, died: service.died, stop: service.stop }
+  return { ...openUrl(url, { metricsUrl, shownUrl, processes }), ...started, pid, cores: coresOf(pid) }
 }
 
 /** Why the service does not answer yet; null: it does. Not by fetch, which refuses some ports. @param {string} url @returns {Promise<string | null>} */

@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process'
+import { setImmediate } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { platformPackage } from '../../sql/binaries.js'
 
@@ -12,10 +13,13 @@ export const setup = {
   flags: {},
   examples: '  npm run setup                     up to two minutes, once',
 
-  async run({ argv }, { progress }) {
+  async run({ argv }, { progress, signal }) {
     const postgres = await platformPackage()
     const hasGo = spawnSync('go', ['version']).status === 0
     const building = hasGo && spawnSync(process.execPath, [BUILD_VEGETA], { stdio: ['ignore', 'ignore', 'inherit'] })
+    // A signal that ended the build reaches this process only now.
+    await setImmediate()
+    signal.throwIfAborted()
     const isBuilt = building && building.status === 0
     if (!isBuilt)
       progress.note(

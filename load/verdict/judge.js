@@ -120,10 +120,12 @@ function excuseOf(trial, slo) {
   const { status, errors, ok, planned } = trial.traffic
   const refusals = Object.entries(status).filter(([code]) => code[0] !== '2' && code !== REQUEST_TIMEOUT)
   const refused = refusals.reduce((sum, [, number]) => sum + number, 0)
+  const failing = failingEntries(trial.traffic, slo)
   // Errors that the SLO accepts are not why the trial failed.
-  const isShort = trial.traffic.success_ratio < slo.success_ratio
-  if (isShort && refused > 0 && (ok + refused) / planned >= slo.success_ratio) return []
-  if (failingEntries(trial.traffic, slo).some(({ isRefused }) => isRefused)) return []
+  const isFewer = trial.traffic.success_ratio < slo.success_ratio
+  const isShort = isFewer || failing.length > 0
+  if (isFewer && refused > 0 && (ok + refused) / planned >= slo.success_ratio) return []
+  if (failing.some(({ isRefused }) => isRefused)) return []
   const gaveUp = REQUEST_TIMEOUT in status || Object.keys(errors).some((key) => key !== TIMEOUT && key !== UNSENT)
   const broke = isShort && (refused > 0 || gaveUp)
   const isOpen = trial.load.loop === 'open'
@@ -173,7 +175,7 @@ function couldExplain({ load, traffic, probes }, slo) {
   if (isStarved({ load, probes })) return true
   const broken = brokenBounds(traffic, slo)
   const late_ms = probes.generator.lateness_ms?.p99 ?? 0
-  const isShort = traffic.success_ratio < slo.success_ratio
+  const isShort = traffic.success_ratio < slo.success_ratio || failingEntries(traffic, slo).length > 0
   // A request that is a little late is not answered a timeout later.
   if (isShort && late_ms <= highestP99(slo, load.timeout_s)) return false
   const growing = !isShort && broken.length === 0 && growingBacklog({ load, traffic }, slo)

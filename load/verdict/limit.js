@@ -88,7 +88,11 @@ export function limitOfRun(records, low_rps = null) {
   const failed = open.filter(({ outcome }) => outcome.verdict === 'fail')
   const beyond = failed.length > 0 ? failed : open.filter(({ outcome }) => outcome.verdict === 'invalid')
   const edge = beyond.sort((a, b) => Number(a.load.rate_rps) - Number(b.load.rate_rps)).slice(0, MAJORITY_OF)
-  const votes = (edge.length > 0 ? edge : records.slice(-1)).flatMap(({ limit }) => limit ?? [])
+  // Closed loops have no edge: the one under which most got through was nearest to the limit.
+  const [most] = records
+    .filter(({ load, outcome }) => load.loop === 'closed' && outcome.verdict !== 'invalid')
+    .toSorted((a, b) => b.traffic.goodput_rps - a.traffic.goodput_rps)
+  const votes = (edge.length > 0 ? edge : [most ?? records.at(-1)]).flatMap((record) => record?.limit ?? [])
   if (votes.length === 0) return null
   const tally = tallyOf(votes)
   const [winner] = tally.toSorted((a, b) => b.limit - a.limit || b.beside - a.beside)

@@ -19,7 +19,7 @@ export const RESOURCES = {
   ],
   'pool-size': [
     'all connections of the database pool are in use',
-    'raise POOL_MAX above the target rate times the time that a statement holds a connection',
+    'raise POOL_MAX to about 1.5 times the target rate times the mean time that a statement holds a connection',
   ],
   'pool-timeout': [
     'requests give up while they wait for a database connection',
@@ -42,7 +42,10 @@ export const RESOURCES = {
     'Postgres accepts no more connections',
     'raise max_connections, lower POOL_MAX, or find out who else is connected',
   ],
-  nofile: ['the service may open no more files', 'raise its limit of open files (ulimit -n, LimitNOFILE=)'],
+  nofile: [
+    'the service may open no more files',
+    'raise its hard limit of open files (LimitNOFILE= in systemd, --ulimit nofile= for a container)',
+  ],
   'max-connections': ['the service accepts no more connections', 'raise MAX_CONNECTIONS'],
   'accept-queue': [
     'new connections overflow the accept queue',

@@ -47,9 +47,9 @@ t.test('hosts', { skip: withoutHosts() ?? withoutSshd() ?? false }, async (t) =>
     })
 
     await t.test('a wire that is pulled out cuts the network, and mends when it is put in again', async (t) => {
-      const reach = () => run('ssh', ['-F', sshd.configFile, '-o', 'ConnectTimeout=1', sshd.user, 'true'])
+      const reach = (/** @type {string[]} */ ...more) => run('ssh', ['-F', sshd.configFile, ...more, sshd.user, 'true'])
       await box.wire('down')
-      await t.rejects(reach(), /timed out|unreachable|No route/)
+      await t.rejects(reach('-o', 'ConnectTimeout=1'), /timed out|unreachable|No route/)
       await box.wire('up')
       await reach()
     })

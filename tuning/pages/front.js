@@ -58,12 +58,12 @@ function benchPicture() {
 
 /** @type {Record<string, (sweep: Evidence) => string>} */
 const ROWS = {
-  'durable requests': ({ run }) => ratesText(run.capacity),
+  'capacity, durable requests': ({ run }) => ratesText(run.capacity),
   'sustained for a minute': (sweep) => `${sustainedRate(sweep)}/s, with a p99 of ${sustainedP99(sweep)}`,
   'safe to promise': ({ run, records }) => `${count(Number(promisedRate({ capacity: run.capacity, records })))}/s`,
   'API CPU per request': costText,
   'the bottleneck': (sweep) => `\`${sweep.run.limit.resource}\`: ${isText(sweep)}`,
-  evidence: ({ run }) => run.limit.evidence[0],
+  'evidence, beyond the capacity': ({ run }) => run.limit.evidence[0],
   'runner-up': ({ run }) => `\`${run.limit.runner_up}\``,
   'what to change next': ({ run }) => RESOURCES[run.limit.resource][1],
   'how sure': ({ run: { capacity } }) => `${capacity.trials} trials, confidence ${capacity.confidence.toFixed(2)}`,

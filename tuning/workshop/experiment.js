@@ -122,7 +122,7 @@ async function openExercise(cell, place) {
 function plantOf({ NEIGHBOURS, NEIGHBOUR_NICE: nice, RECOUNTED_ROWS: rows, AUDIT_TRAIL: audited }) {
   if (rows !== undefined) return ({ databaseUrl }) => plantTrigger(databaseUrl, recountOf(rows), 'redline_recount')
   if (audited !== undefined) return ({ databaseUrl }) => plantTrigger(databaseUrl, AUDIT, 'redline_audit')
-  return NEIGHBOURS === undefined ? null : crowd(Number(NEIGHBOURS), { nice: nice === undefined ? null : String(nice) })
+  return NEIGHBOURS === undefined ? null : crowd(Number(NEIGHBOURS), { nice: nice === undefined ? null : Number(nice) })
 }
 
 /** A trigger that counts rows for each insert, one transaction at a time. @param {string | number} rows */

@@ -137,7 +137,7 @@ function watch(client, [recorder, answered], { timeout_s, fresh_connections = fa
     if (!used.conn.readableEnded || waited_ms >= timeout_ms) return recorder.error(TIMEOUT, waited_ms, client.entryName)
     const answer = used.reader.end()
     if (answer) settle(answer.status)
-    else recorder.error(sideOfEnd({ reused: used.reused, answerBegan: false }), undefined, client.entryName)
+    else recorder.error(sideOfEnd({ reused: used.reused, answerBegan: false, waited_ms }), undefined, client.entryName)
   }
 
   /** @param {number} status */

@@ -153,6 +153,8 @@ function exchange(req, body, { timeout_s, isAhead, keepsBody }) {
         body: kept.length > BODY_MAX ? '' : kept,
       })
     }
+    /** How the server ended the connection. @param {boolean} answerBegan */
+    const ended = (answerBegan) => ({ reused: req.reusedSocket, answerBegan, waited_ms: performance.now() - start_ms })
     /** @param {string} error */
     const giveUp = (error) => {
       settle(error)
@@ -183,15 +185,15 @@ function exchange(req, body, { timeout_s, isAhead, keepsBody }) {
         mark('read')
         settle(null)
       })
-      res.on('error', () => settle(sideOfEnd({ reused: req.reusedSocket, answerBegan: true })))
+      res.on('error', () => settle(sideOfEnd(ended(true))))
       if (!keepsBody) return res.resume()
       res.setEncoding('utf8').on('data', (text) => {
         if (kept.length <= BODY_MAX) kept += text
       })
     })
     req.on('error', (/** @type {NodeJS.ErrnoException} */ error) => {
-      const ended = error.code === 'ECONNRESET' && error.message === 'socket hang up'
-      settle(ended ? sideOfEnd({ reused: req.reusedSocket, answerBegan: status > 0 }) : sideOfCode(error))
+      const isEnd = error.code === 'ECONNRESET' && error.message === 'socket hang up'
+      settle(isEnd ? sideOfEnd(ended(status > 0)) : sideOfCode(error))
     })
     req.end(body)
   })

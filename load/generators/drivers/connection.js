@@ -151,8 +151,9 @@ export class Connection {
   /** @param {net.Socket} socket @param {string | null} side null: the connection closed without an error */
   #lost(socket, side) {
     if (socket !== this.#socket) return
-    const answerBegan = this.#request?.answerBegan ?? false
-    this.#finish(0, side ?? sideOfEnd({ reused: this.#served > 0, answerBegan }))
+    const { answerBegan = false, sentAt_ms = 0 } = this.#request ?? {}
+    const waited_ms = performance.now() - sentAt_ms
+    this.#finish(0, side ?? sideOfEnd({ reused: this.#served > 0, answerBegan, waited_ms }))
   }
 
   /** @param {number} status @param {string | null} error */

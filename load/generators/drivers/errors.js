@@ -68,12 +68,18 @@ export function sideOfCode(failure) {
 }
 
 /**
- * Attributes a connection that the server closed during a request: a reused connection lost the race with the server's
- * keep-alive timeout; a fresh one was rejected.
- * @param {{ reused: boolean, answerBegan: boolean }} connection
+ * A server that closes an idle connection has not seen the request that crosses with it, so the end arrives within a round trip. A
+ * server that gives up a request later has read it: the kernel answers unread bytes with a reset.
  */
-export function sideOfEnd({ reused, answerBegan }) {
-  return reused && !answerBegan ? 'server:closed-idle' : 'server:closed'
+const RACE_MS = 1000
+
+/**
+ * Attributes a connection that the server closed during a request: a reused connection lost the race with the server's
+ * keep-alive timeout; a fresh one was rejected, and one that waited for long was given up.
+ * @param {{ reused: boolean, answerBegan: boolean, waited_ms: number }} connection waited_ms: since the request was sent
+ */
+export function sideOfEnd({ reused, answerBegan, waited_ms }) {
+  return reused && !answerBegan && waited_ms <= RACE_MS ? 'server:closed-idle' : 'server:closed'
 }
 
 /**

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import os from 'node:os'
 import getPort from 'get-port'
 import { UsageError } from '../../command/errors.js'
+import { isLoopbackName } from '../../system/addresses.js'
 import { nameOf } from '../../system/ssh/failures.js'
 import { refusalOf, startRemote } from '../../system/ssh/remote.js'
 import { DRIVERS } from '../drivers/index.js'
@@ -13,9 +14,6 @@ import { binary } from '../drivers/vegeta/program.js'
  * @import { Origin } from '../drivers/index.js'
  * @import { AskedOrigin } from '../../report/record.js'
  */
-
-/** Hostnames by which a load host would reach itself. */
-const LOOPBACK = /^(localhost|127\..*|\[?::1\]?)$/
 
 /**
  * Prepares the origin of a run's load.
@@ -31,9 +29,9 @@ export async function openOrigin(plan, { signal, progress }) {
       throw new UsageError(`--local-addresses: expected addresses of this machine, got ${host} (${error.code})`)
     })
   }
-  const others = hosts?.filter((host) => !LOOPBACK.test(nameOf(host))) ?? []
+  const others = hosts?.filter((host) => !isLoopbackName(nameOf(host))) ?? []
   const names = [url, ...Object.values(sides).map((side) => side.url)].map((one) => (one ? new URL(one).hostname : ''))
-  const own = names.find((name) => LOOPBACK.test(name))
+  const own = names.find(isLoopbackName)
   if (own && others.length > 0)
     throw new UsageError(
       `--load-hosts: expected a URL that reaches the service from ${others.join(' and ')}, got ${own}, which is that host itself`,

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
+import { attempt } from '../../../sql/scratch.js'
 import { RemoteError } from '../../command/errors.js'
 import { killGroup, spawnLeashed } from '../processes.js'
 import { explain } from './failures.js'
@@ -199,9 +200,5 @@ function* chunksOf(pieces) {
 
 /** Parses a line of JSON; null: output of a shell, or a truncated line. @param {string} line @returns {any} */
 export function parsed(line) {
-  try {
-    return JSON.parse(line)
-  } catch {
-    return null
-  }
+  return attempt(() => JSON.parse(line), null)
 }

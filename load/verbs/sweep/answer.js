@@ -191,10 +191,12 @@ function tieText({ runner_up, confirmed }) {
 
 /** The limit in words, and the change to make. A service that fails with nothing visible at its limit has a hidden one. @param {Pick<SweepFindings, 'limit' | 'capacity' | 'plan'>} findings */
 function diagnosis({ limit, capacity, plan }) {
-  const isHidden = plan.url !== null && limit?.resource === 'none-reached' && capacity?.high_rps != null
-  if (isHidden) return ['what limits it is not visible from outside', '']
+  const isHidden = limit?.resource === 'none-reached' && capacity?.high_rps != null
+  if (isHidden) return [plan.url === null ? UNSEEN : 'what limits it is not visible from outside', '']
   return RESOURCES[String(limit?.resource)] ?? ['unknown', '']
 }
+
+const UNSEEN = 'trials missed the SLO, but no resource that can be seen was at its limit'
 
 /** Gaps in our knowledge of a service that is not ours, and the flags that fill them. @param {Plan} plan */
 function unseenText({ url, start, pids = [], metrics_url, postgres_url }) {

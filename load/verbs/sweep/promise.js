@@ -34,7 +34,7 @@ export function promiseText(findings) {
   if (safe_rps === null || most_rps === null) return null
   const isEnd = most_rps === findings.capacity?.low_rps
   const of = isEnd ? 'the lower end of the capacity' : `the lowest rate that failed (${count(most_rps)}/s)`
-  return `Safe to promise here: ${count(safe_rps)}/s, three quarters of ${of}. The spare quarter works off a stall of one second in three.`
+  return `Safe to promise here: ${count(safe_rps)}/s, three quarters of ${of}. With the spare quarter, the service clears the backlog of a one-second stall in three seconds.`
 }
 
 /** The lower end of the capacity or, if that is lower, the lowest rate at which a trial failed. @param {{ capacity: Capacity | null, records: TrialRecord[] }} findings */
@@ -83,13 +83,15 @@ function differenceText(passed, failed) {
     Math.max(...passed.map(({ load }) => load.duration_s)),
     Math.min(...failed.map(({ load }) => load.duration_s)),
   ]
-  if (long_s > short_s) return `What failed lasted longer (${long_s} s against ${short_s} s).`
+  if (long_s > short_s) return `The failed trials lasted longer (${long_s} s against ${short_s} s).`
   const [cheap_us, dear_us] = [costOf(passed), costOf(failed)]
   if (dear_us > UNLIKE * cheap_us) {
     return `Where it failed, a request cost the service ${dear_us.toFixed(1)} us of CPU, against ${cheap_us.toFixed(1)}.`
   }
-  const alike = Number.isNaN(dear_us / cheap_us) ? 'not longer' : 'neither longer nor dearer'
-  return `What failed was ${alike}: what decided comes and goes, such as a stall or a queue that happened to form.`
+  const alike = Number.isNaN(dear_us / cheap_us)
+    ? 'were not longer'
+    : 'were neither longer nor more expensive per request'
+  return `The failed trials ${alike}, so the cause was transient, such as a stall or a queue that happened to form.`
 }
 
 /** Median CPU time of a request (us); NaN if it is unknown. @param {TrialRecord[]} records */

@@ -1,6 +1,6 @@
 import { answerOf, nextStep as nextSearchStep, plateauDriver } from '../../capacity/capacity.js'
-import { capacityOf, contradictedRung, nextRung, unanswered } from '../../capacity/ladder.js'
-import { capacitiesOf } from '../../capacity/slos.js'
+import { capacityOf, contradictedRung, isValid, nextRung, unanswered } from '../../capacity/ladder.js'
+import { bySlo, capacitiesOf } from '../../capacity/slos.js'
 import { connectionsFor } from '../../generators/connections.js'
 import { DRIVERS } from '../../generators/drivers/index.js'
 import { playTime_s, skippedText } from '../../generators/replay.js'
@@ -31,7 +31,7 @@ export const sweep = {
   name: 'sweep',
   about: 'how much can this take, and what limits it?',
   flags: { ...PLAN_FLAGS, ...SSH_FLAGS },
-  examples: `  npm run sweep                     three to four minutes: how much can the local API take, and what limits it?
+  examples: `  npm run sweep                     about four minutes: how much can the local API take, and what limits it?
   npm run sweep -- --rates 500,1000 --duration 2s --warmup 500ms
   npm run sweep -- --rates 1000,2000,3000 --duration 30s --driver vegeta
   npm run sweep -- --driver autocannon --connections 1,8,64
@@ -73,7 +73,6 @@ export const sweep = {
     ...proofBlocks(findings),
     ...costBlocks(findings),
   ],
-  older: { at: (experiment) => ({ phase: experiment === 'sweep' ? 'ladder' : experiment }) },
 }
 
 /** @typedef {{ plan: Plan, records: TrialRecord[], capacity: Capacity | null, capacities?: SloCapacity[], limit: Limit | null, elasticities?: Elasticity[] }} SweepFindings */
@@ -87,7 +86,8 @@ function checkDrivers(plan) {
 /** The next rung of a ladder, in order; repeats invalid and contradictory ones. @param {Plan} plan @param {TrialRecord[]} records @returns {Step | null} */
 function ladderStep(plan, records) {
   const rungs = rungsOf(plan)
-  const rung = nextRung(rungs, records) ?? contradictedRung(rungs, records)
+  const judged = bySlo(plan, records).map((seen) => seen.records)
+  const rung = firstOf(judged, (own) => nextRung(rungs, own)) ?? firstOf(judged, (own) => contradictedRung(rungs, own))
   if (!rung) return null
   const { name: driver, loop } = DRIVERS[plan.driver]
   const { warmup_s, fresh_connections, unbounded, arrivals } = plan
@@ -95,6 +95,11 @@ function ladderStep(plan, records) {
   const left_s = (left.length > 0 ? left : [rung]).reduce((sum, { duration_s }) => sum + warmup_s + duration_s, 0)
   const how = { fresh_connections, unbounded, ...(arrivals && { arrivals }) }
   return { at: { phase: 'ladder' }, cell: null, left_s, load: { driver, loop, warmup_s, ...how, ...rung } }
+}
+
+/** @template T @template R @param {T[]} list @param {(one: T) => R | null} of @returns {R | null} */
+function firstOf(list, of) {
+  return list.reduce((/** @type {R | null} */ found, one) => found ?? of(one), null)
 }
 
 /** @param {Plan} plan @returns {(Rung & { duration_s: number, connections_needed?: number })[]} */
@@ -129,12 +134,28 @@ function ladderAnswer(plan, records) {
   return { ...first, limit, ...capacitiesOf(plan, records, first, ladderCapacity) }
 }
 
+/**
+ * The last trial in which a service succeeded before it stopped for good; null if it goes on. At a higher rate than any before, it may
+ * only be swamped.
+ * @param {TrialRecord[]} records
+ */
+function stoppedAfter(records) {
+  const last = records.findLastIndex(({ traffic }) => traffic.ok > 0)
+  const served = records.filter(({ traffic }) => traffic.ok > 0).map(({ load }) => Number(load.rate_rps))
+  const since = records.slice(last + 1).filter(isValid)
+  return since.some(({ load }) => Number(load.rate_rps) <= Math.max(...served)) ? records[last] : null
+}
+
 /** @param {Plan} plan @param {TrialRecord[]} records as the plan's SLO has judged them */
 function ladderCapacity(plan, records) {
   const found = capacityOf(records)
   const open = unanswered(rungsOf(plan), records).length
   const isDead = records.length > 0 && records.every(({ traffic }) => traffic.ok === 0)
-  const dead = isDead && `not one request succeeded: ${records.at(-1)?.outcome.because}`
+  const last = stoppedAfter(records)
+  const dead =
+    (isDead && `not one request succeeded: ${records.at(-1)?.outcome.because}`) ||
+    (last &&
+      `after trial ${last.trial}, not one request succeeded, even at a rate at which some had: ${records.at(-1)?.outcome.because}`)
   return {
     capacity: found && { ...found, confidence: null, slo: plan.slo },
     problem: dead || (open > 0 ? `${open} of the loads asked for had no valid trial` : null),

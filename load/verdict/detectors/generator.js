@@ -15,9 +15,6 @@ const MAX_LATENESS_SHARE = 0.1
 /** A wait for a connection longer than this means that none was free. */
 const MAX_WAIT_MS = 10
 
-/** Programs that let other processes do the work, none of which is their child, and the most that they use of a core meanwhile. */
-const CONTAINERS = /^(docker|podman|nerdctl|conmon|lxc|kubectl)/
-const IDLE_RATIO = 0.05
 /** Ratio to the next busiest resource. Two nearly equally busy cores are a tie, which does not incriminate the generator. */
 const BUSIER_TIMES = 1.1
 /** A host that starts later than both this and this share of the trial missed part of the load. */
@@ -134,16 +131,11 @@ export function generatorConnections({ load, traffic, probes }, slo) {
   return finding(share, `${few}; requests waited ${milliseconds(waited_ms)} for one at p99`)
 }
 
-/** Whether a started service works in a container, whose processes are not descendants of its command and so seem to be others. @param {Pick<Trial, 'target' | 'probes'>} trial */
-function isContainer({ target, probes: { api } }) {
-  return target.kind === 'started' && CONTAINERS.test(api.name ?? '') && Number(api.cpu_core_ratio) < IDLE_RATIO
-}
-
 /** @param {Pick<Trial, 'target' | 'probes'>} trial */
 export function machineNoise({ target, probes }) {
   const { cores = {} } = probes.kernel
   if (!target.cores || probes.api.cpu_core_ratio === undefined) return NOTHING
-  if (isContainer({ target, probes })) return NOTHING
+
   const shared = target.kind === 'ssh' ? [] : expandCores(probes.generator.cores ?? target.cores)
   const alone = expandCores(target.cores).filter((core) => !shared.includes(core))
   const own = alone.flatMap((core) => cores[core] ?? [])

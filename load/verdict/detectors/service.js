@@ -87,7 +87,7 @@ export function apiGc({ probes }) {
   if (name) return finding(gc_ratio / GC_RATIO, collected)
   // V8 also collects on threads of its own. If nothing is hashed, other threads do nothing else.
   const beside = hashing_mean < 1 ? Math.max(0, cpu_core_ratio - main_core_ratio) : 0
-  const spent = `${collected}, and threads beside JavaScript's used ${wholePercent(beside)} of a core`
+  const spent = `${collected}, and threads other than JavaScript's used ${wholePercent(beside)} of a core`
   return finding((gc_ratio + beside) / GC_RATIO, spent)
 }
 
@@ -136,7 +136,8 @@ export function apiCpu({ target, probes }) {
   const { cpu_core_ratio, name } = probes.api
   if (cpu_core_ratio === undefined) return NOTHING
   if (name) return foreignOn(target, probes)
-  if (target.cores === null && usesThreads(probes.api)) return NOTHING
+  const isUnseen = target.cores === null && hasUnknownThreads(probes.api)
+  if (isUnseen && cpu_core_ratio > ONE_CORE_RATIO) return NOTHING
   const { elu_ratio = cpu_core_ratio, main_core_ratio = elu_ratio } = probes.api
   const cores = expandCores(target.cores ?? '')
   const isAlone = cores.length === 1
@@ -144,7 +145,11 @@ export function apiCpu({ target, probes }) {
   const main = isSeen ? `, its main thread ${wholePercent(main_core_ratio)}` : ''
   const used = `the service used ${wholePercent(cpu_core_ratio)} of ${isAlone ? 'its' : 'a'} core${main}`
   const core = isAlone && probes.kernel.cores?.[cores[0]]
-  if (!core) return finding((isAlone ? cpu_core_ratio : main_core_ratio) / CORE_FULL_RATIO, used)
+  if (!core) {
+    const reach = (isAlone ? cpu_core_ratio : main_core_ratio) / CORE_FULL_RATIO
+    // Several threads on more cores use as much of them together when none of them is full.
+    return finding(isUnseen ? Math.min(BESIDE_REACH, reach) : reach, used)
+  }
   // The core's own counters decide: whether a process's CPU time includes the interrupts that hit it depends on the kernel.
   const full = fullness(core)
   const beside = `interrupts ${wholePercent(core.interrupts_ratio)}, taken by the host ${wholePercent(core.steal_ratio)}`
@@ -158,12 +163,9 @@ export function apiCpu({ target, probes }) {
 /** Reach of a process on a full core of which another takes more: nearly at its limit. */
 const SECOND_REACH = 0.99
 
-/** Whether a program without an event loop uses more than one core: on how many it may run, and so how near it is to a limit, is not known. @param {ApiProbe} probe */
-function usesThreads({ cpu_core_ratio = 0, main_core_ratio, elu_ratio, loop_delay_max_ms }) {
-  return (
-    [main_core_ratio, elu_ratio, loop_delay_max_ms].every((seen) => seen === undefined) &&
-    cpu_core_ratio > ONE_CORE_RATIO
-  )
+/** Whether nothing shows on how many threads a program works, so how near it is to a limit is not known. @param {ApiProbe} probe */
+function hasUnknownThreads({ main_core_ratio, elu_ratio, loop_delay_max_ms }) {
+  return [main_core_ratio, elu_ratio, loop_delay_max_ms].every((seen) => seen === undefined)
 }
 
 /**

@@ -22,11 +22,13 @@ export function ofErrors(key, why) {
 
 /**
  * Detects connections that the service closed as idle when a request was on its way. What arrives later than the end of the connection
- * is answered by a reset, so resets count as well, unless there are far more of them, or the service is gone. @type {Detect}
+ * is answered by a reset, so resets count as well, unless there are far more of them. A service that is gone closed nothing as idle.
+ * @type {Detect}
  */
 export function keepAliveRace({ settings, traffic }) {
   const { 'server:closed-idle': ends = 0, 'server:reset': reset = 0, 'server:refused': refused = 0 } = traffic.errors
-  const resets = refused > 0 || reset > RESETS_PER_END * ends ? 0 : reset
+  if (refused > 0) return NOTHING
+  const resets = reset > RESETS_PER_END * ends ? 0 : reset
   const idle_ms = settings.KEEP_ALIVE_TIMEOUT_MS
   const more = resets > 0 ? `, and ${count(resets)} in server:reset` : ''
   return ofFailed(

@@ -1,3 +1,4 @@
+import { attempt } from '../../../sql/scratch.js'
 import { findPostmaster } from '../../probes/postgres.js'
 import { familyOf } from '../../probes/process.js'
 import { expandCores } from '../../system/machine.js'
@@ -78,9 +79,5 @@ export async function suspectsIn(slices, { target, generator, database }) {
 
 /** Whether we may stop a process. @param {number} pid */
 function isOurs(pid) {
-  try {
-    return process.kill(pid, 0)
-  } catch {
-    return false
-  }
+  return attempt(() => process.kill(pid, 0), false)
 }

@@ -176,6 +176,13 @@ t.test(
       server.kill('SIGKILL')
       await untilNothingRuns(box)
 
+      const answering = `require('http').createServer((_, res) => res.end()).listen(3000, '${box.address}', () => console.log())`
+      const stranger = box.spawn([box.node, '-e', answering])
+      await new Promise((resolve) => stranger.stdout?.once('data', resolve))
+      await refused(t, { databaseUrl }, /expected nothing at http:\/\/10\.99\S+:3000 yet, got an answer: .*--ssh-port/)
+      stranger.kill('SIGKILL')
+      await untilNothingRuns(box)
+
       // As a security group does it: without a word.
       await box.run(['ip', 'rule', 'add', 'ipproto', 'tcp', 'sport', '3000', 'blackhole'])
       const line =

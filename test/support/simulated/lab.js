@@ -1,6 +1,5 @@
 import { cellName } from '../../../load/report/format.js'
 import { markdownOf } from '../../../load/report/markdown.js'
-import { cellOf } from '../../../load/run/older.js'
 import { API_DEFAULTS, recordOf } from './record.js'
 
 /**
@@ -137,7 +136,10 @@ const THEIRS = { kind: 'url', url: 'http://10.0.0.1/user', pid: null, cores: nul
 function settingsOf(cell) {
   const name = cellName(cell)
   const parts = name.split(' ').filter((part) => /^[A-Z_]+=/.test(part))
-  return /** @type {Record<string, string | number>} */ (parts.length > 0 ? cellOf(parts.join(' ')) : {})
+  const settings = parts
+    .map((part) => part.split('='))
+    .map(([knob, level]) => [knob, /^\d+$/.test(level) ? Number(level) : level])
+  return /** @type {Record<string, string | number>} */ (Object.fromEntries(settings))
 }
 
 /** @param {Plan} plan @returns {any} */

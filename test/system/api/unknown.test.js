@@ -48,6 +48,12 @@ t.test('a commit that waits for a standby: 504 in every INSERT_MODE, and the row
   }
   await standby('nobody')
   t.teardown(() => standby(''))
+  // Commits wait as soon as the checkpointer has read the new setting, which it does at some later time.
+  let commits = 0
+  await until('a commit to wait', async () => {
+    rows(database.url, `CREATE TABLE commit_${++commits} ()`).catch(() => {})
+    return (await waiting("wait_event = 'SyncRep'")) > 0
+  })
   // Several at once, so that batched stores them together, and pipelined behind one another.
   const users = MODES.map(() => [newUser(), newUser(), newUser(), newUser(), newUser(), newUser()])
   const answers = await Promise.all(apis.map(({ api }, i) => Promise.all(users[i].map((user) => post(api.url, user)))))

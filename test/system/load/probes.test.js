@@ -107,6 +107,11 @@ t.test('what the usual clients of Prometheus tell is understood', async (t) => {
     loop_delay_max_ms: 34,
   })
   t.ok(Math.abs(node.gc_ratio / node.cpu_core_ratio / 0.04 - 1) < 1e-6, '0.04 s for each second of CPU')
+  const started = (/** @type {number} */ s) => `process_start_time_seconds ${1_700_000_000 + s}\n`
+  t.ok((await told((look) => NODE(look) + started(0.01 * look))).gc_ratio > 0, 'one process')
+  const two = await told((look) => NODE(look) + started(100 * look))
+  t.match(two.metrics_problem, 'another process answered at the end')
+  t.equal(two.gc_ratio, undefined, 'the counters of two processes have no difference')
 })
 
 t.test('a process that works is told from one that waits', { skip: withoutProc }, async (t) => {

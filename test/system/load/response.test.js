@@ -75,17 +75,19 @@ t.test('any bytes end in an answer or an error, and what is accepted is accepted
     fc.string({ unit: fc.constantFrom(...'\0\u0001\t\r\n ,;:+-.0159Afx'), maxLength: 3 }),
     fc.nat(3),
   )
+  let compared = 0
   const property = fc.asyncProperty(mangled, async ([text, position, put, cut]) => {
     const at = position % text.length
     const bytes = text.slice(0, at) + put + text.slice(at + cut)
     if (bytes === '') return
     const own = readResponse([bytes])
     if (typeof own === 'string' || MORE_LENIENT.test(bytes)) return
+    compared++
     const node = await readByNode(bytes)
     if (own.status !== node && !waitsInVain(bytes, node)) throw new Error(`expected ${node}, got ${own.status}`)
   })
   await fc.assert(property, seeded(3000))
-  t.pass('3,000 mangled responses')
+  t.ok(compared > 300, `${compared} of 3,000 mangled responses were accepted`)
 })
 
 /** A response without a body may state a length (RFC 9110, 8.6); Node 20.19 waits for what its header announces. @param {string} text @param {unknown} node */

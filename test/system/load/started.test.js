@@ -46,6 +46,19 @@ t.test('a service is started for the run, and ended after it with all that belon
   for (const file of fs.readdirSync(out)) t.notMatch(fs.readFileSync(`${out}/${file}`, 'utf8'), 'hunter2', file)
 })
 
+t.test("of a service in a container, whose processes are nobody's children here, nothing is made up", async (t) => {
+  const { folder, url, start, out } = await service(t)
+  // Named like the program that starts containers; the name is what such a command is known by.
+  fs.writeFileSync(`${folder}/docker`, '#!/bin/sh\nsh -c "$2" &\nwait\n', { mode: 0o755 })
+  const argv = ['sweep', '--url', url, '--start', `${folder}/docker run '${start}'`, ...SHORT, '--out', out]
+  const { code, stderr } = await startLab(argv).ended
+  t.equal(code, 0, stderr)
+  const [{ target, probes }] = readTrials(out)
+  t.match(target, { kind: 'started', pid: null, cores: null })
+  t.equal(probes.api.cpu_core_ratio, undefined, 'which would be that of the command')
+  t.strictSame(processesOf(folder), [], 'and it was ended')
+})
+
 t.test('Ctrl-C ends the wait for a service that does not answer, and the service', async (t) => {
   const folder = temporaryFolder(t)
   const [port] = await freePorts(1)

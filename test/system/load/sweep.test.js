@@ -8,7 +8,7 @@ import { openDatabase } from '../../../sql/database.js'
 import { PATIENT } from '../../support/api.js'
 import { rows } from '../../support/database.js'
 import { runHere } from '../../support/in-process.js'
-import { readRun, readTrials, temporaryFolder } from '../../support/lab.js'
+import { readRun, readTrials, startLab, temporaryFolder } from '../../support/lab.js'
 import { newDatabase } from '../../support/postgres.js'
 import { httpServer } from '../../support/servers.js'
 
@@ -42,6 +42,17 @@ t.test('--url loads what runs already, with what it is told to send, and counts 
   }
   const resumed = await runHere(['sweep', '--resume', out])
   t.match(resumed, { code: 2, stderr: /secrets on its command line were not kept/ })
+})
+
+t.test('a run whose output nobody reads any more goes on to its report', async (t) => {
+  const out = path.join(temporaryFolder(t), 'run')
+  const url = await httpServer(t, (_req, res) => void res.writeHead(200, { 'Content-Length': 0 }).end())
+  const { child, ended } = startLab(['sweep', '--url', url, '--rates', '50,60', ...SHORT, '--out', out])
+  child.stdout?.destroy()
+  child.stderr?.destroy()
+  t.equal((await ended).code, 0)
+  t.equal(readTrials(out).length, 2)
+  t.ok(fs.existsSync(`${out}/report.html`))
 })
 
 t.test('an entry of a mix that breaks its own SLO fails the trial, also after --resume', async (t) => {

@@ -86,7 +86,7 @@ t.test('several runs stand side by side, with ratios and ties', async (t) => {
   const [a, b] = [fixture('tune', folder), fixture('tune', `${folder}/b`)]
   rewrite(b, {
     record: (record) => {
-      if (record.cell !== 'INSERT_MODE=batched POOL_MAX=20') return
+      if (record.cell?.INSERT_MODE !== 'batched' || record.cell.POOL_MAX !== 20) return
       record.traffic.goodput_rps *= 10
     },
   })

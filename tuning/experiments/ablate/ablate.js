@@ -4,7 +4,7 @@ import { localPlan } from '../../../load/run/plan.js'
 import { SSH_FLAGS, sshPlanOf } from '../../../load/system/ssh/plan.js'
 import { analyse, report } from './report.js'
 import { closeService, openVariant } from './service.js'
-import { BY_TURNS, STAGE_NAMES } from './stages.js'
+import { STAGE_NAMES } from './stages.js'
 import { CONSUMERS, durationOf, nextStep } from './steps.js'
 
 /**
@@ -72,15 +72,6 @@ export const ablate = {
   close: closeService,
   analyse,
   report,
-  older: {
-    at: (experiment) => {
-      const [phase, second, third] = experiment.split('/')
-      if (phase === 'first') return { phase, before: second === BY_TURNS ? 'turns' : 'blocks', consumer: third }
-      if (phase === 'turns') return { phase, consumer: second, position: Number(third) }
-      return { phase: 'blocks', consumer: phase, block: Number(second), position: Number(third) }
-    },
-    cell: (variant) => ({ variant }),
-  },
 }
 
 /** @param {Record<string, any>} given flags @param {NodeJS.ProcessEnv} settings of the API */

@@ -88,16 +88,6 @@ export const balance = {
   pinning: (plan) => pinningText(coresFor(plan), plan.parts.includes('processes')),
   analyse,
   report,
-  older: {
-    at: (experiment) => {
-      const [part, block, position] = experiment.split('/')
-      return { phase: 'block', part, block: Number(block), position: Number(position) }
-    },
-    cell: (name) => {
-      const [part, strategy] = name.split('/')
-      return { part, strategy }
-    },
-  },
 }
 
 /** @param {BalancePlan} plan @param {{ run: any }} begun @param {Io} io */

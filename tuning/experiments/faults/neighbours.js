@@ -1,23 +1,21 @@
-import { writeFileSync } from 'node:fs'
-import os from 'node:os'
-import { startChild } from '../../../load/system/processes.js'
+import { setPriority, startChild } from '../../../load/system/processes.js'
 
 /** @import { Plant } from './index.js' */
 
 const STOP_GRACE_MS = 100
 
 /** The scheduler's least weight: 15 where others have 1024 (sched_prio_to_weight, kernel/sched/core.c). */
-const LEAST_NICE = '19'
+const LEAST_NICE = 19
 
 /**
  * Programs that compete for the API's core.
- * @param {number} count @param {{ nice?: string | null }} [options] their priority, or null for the default @returns {Plant}
+ * @param {number} count @param {{ nice?: number | null }} [options] their priority, or null for the default @returns {Plant}
  */
 export function crowd(count, { nice = null } = {}) {
   return async ({ api: { cores } }) => {
     // Each has a session of its own, since the scheduler divides the core by session (sched(7), autogroup).
     const neighbours = Array.from({ length: count }, () => startBusy(cores))
-    if (nice !== null) for (const { child } of neighbours) renice(Number(child.pid), nice)
+    if (nice !== null) for (const { child } of neighbours) setPriority(Number(child.pid), nice)
     return async () => {
       await Promise.all(neighbours.map(({ stop }) => stop(STOP_GRACE_MS)))
     }
@@ -30,18 +28,9 @@ export function crowd(count, { nice = null } = {}) {
  * @type {Plant}
  */
 export async function squeezeGenerator({ generator: { pid, cores } }) {
-  renice(pid, LEAST_NICE)
+  setPriority(pid, LEAST_NICE)
   const neighbour = startBusy(cores)
   return () => neighbour.stop(STOP_GRACE_MS)
-}
-
-/** @param {number} pid @param {string} nice */
-function renice(pid, nice) {
-  os.setPriority(pid, Number(nice))
-  try {
-    // With autogroups, this is the weight that counts between sessions; without them, the process's own does.
-    writeFileSync(`/proc/${pid}/autogroup`, nice)
-  } catch {}
 }
 
 /** @param {string | null} cores */

@@ -69,13 +69,6 @@ export const overload = {
     loads(peak_rps, records),
     method(isSplit(records) ? [METHOD, SPLIT] : [METHOD]),
   ],
-  older: {
-    at: (experiment) => {
-      if (experiment === 'peak') return { phase: 'peak' }
-      const [share, position] = experiment.split('x/').map(Number)
-      return { phase: 'load', share, position }
-    },
-  },
 }
 
 /** Without the requested distance, there is nothing to measure. @param {Cell} cell @param {Place} place @throws {UsageError} */

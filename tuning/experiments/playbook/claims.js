@@ -78,7 +78,7 @@ const CHAPTERS = {
       test: { experiment: 'prepared', measure: 'cpu', expect: 'less', least_ratio: 1.05 },
     },
     'one-slot-is-enough': {
-      sentence: 'One shared statement in flight at a time is as good as four.',
+      sentence: 'At full load, BATCH_SLOTS does not matter: 1 is as good as 4 (it limits only statements of one row).',
       test: { experiment: 'one-slot', measure: 'goodput', expect: 'same', least_ratio: 1.25 },
     },
     'semi-space-saves-nothing': {

@@ -69,13 +69,6 @@ export const playbook = {
   open: (cell, place) => openCell(/** @type {Cell} */ (cell), place),
   analyse,
   report: playbookReport,
-  older: {
-    at: (text) => {
-      const [experiment, block, position] = text.split('/')
-      if (block === 'peak') return { phase: 'peak', experiment }
-      return { phase: 'block', experiment, block: Number(block), position: Number(position) }
-    },
-  },
 }
 
 /** @param {Pick<PlaybookPlan, 'claims'>} plan */

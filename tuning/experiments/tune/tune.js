@@ -1,7 +1,6 @@
 import { UsageError } from '../../../load/command/errors.js'
 import { durationFlag, numberFlag, oneOf, seedFlag } from '../../../load/command/flags.js'
 import { mostConnections } from '../../../load/generators/connections.js'
-import { cellOf } from '../../../load/run/older.js'
 import { localPlan, PLAN_FLAGS } from '../../../load/run/plan.js'
 import { SSH_FLAGS, sshPlanOf } from '../../../load/system/ssh/plan.js'
 import { KNOBS, parseKnob } from '../../knobs/knobs.js'
@@ -92,7 +91,6 @@ export const tune = {
   },
   report: (findings) => (isArticle(findings) ? articleReport(findings) : matrixReport(findings)),
   files: (findings, run) => (isArticle(findings) ? {} : matrixFiles(findings, run)),
-  older: { at: olderAt, plan: olderPlan },
 }
 
 /** Whether a plan or its findings are about the article's rows. @param {{ preset: string | null }} named */
@@ -152,29 +150,4 @@ function distinct(knobs) {
   const twice = knobs.find(({ name }, i) => knobs.findIndex((other) => other.name === name) !== i)
   if (twice) throw new UsageError(`--knob: expected each knob once, got ${twice.name} twice`)
   return knobs
-}
-
-/** `block/0/3/above`, `row/0/3/1:paced`, `anchor/search` or `peak` @param {string} experiment @returns {At} */
-function olderAt(experiment) {
-  const [first, second, third, last] = experiment.split('/')
-  const place = { phase: 'block', block: Number(second), position: Number(third) }
-  if (first === 'block') return { ...place, kind: last }
-  if (first === 'row') {
-    const [row, generator] = last.split(':')
-    return { ...place, row: Number(row) - 1, generator }
-  }
-  return second ? { of: first, phase: second } : { phase: first }
-}
-
-/** @param {any} plan */
-function olderPlan(plan) {
-  if (typeof plan.anchor !== 'string') return plan
-  return {
-    ...plan,
-    knobs: plan.knobs.map((/** @type {Factor} */ { name, levels }) => {
-      return { name, levels: levels.map((level) => cellOf(`${name}=${level}`)[name]) }
-    }),
-    cells: plan.cells.map(cellOf),
-    anchor: cellOf(plan.anchor),
-  }
 }

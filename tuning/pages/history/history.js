@@ -82,10 +82,10 @@ function pastOf(folder) {
   const found = names.flatMap((name) => {
     const results = new Results(path.join(folder, name))
     if (verbOf(results) !== sweep.name) return []
-    const run = results.readRun(sweep)
+    const run = results.readRun()
     const { low_rps = null, high_rps = null } = run.capacity ?? {}
     if (run.problem || run.answer === 'none' || low_rps === null || high_rps === null) return []
-    const records = results.readTrials(sweep)
+    const records = results.readTrials()
     const near = costNear({ capacity: run.capacity, records })
     const subject = subjectOf(run, records[0]?.settings)
     return { name, run, middle_rps: Math.sqrt(low_rps * high_rps), cpu_us: near?.median_us ?? null, subject }
@@ -105,30 +105,12 @@ function verbOf(results) {
 
 /** The subject of a sweep. @param {Run} run @param {Record<string, unknown>} [settings] read back @returns {Record<string, unknown>} */
 function subjectOf({ plan, database }, settings = {}) {
-  const {
-    url,
-    ssh,
-    slo,
-    mix,
-    driver,
-    rates_rps = null,
-    arrivals = 'even',
-    sustained_s = null,
-    fresh_connections = false,
-    connections,
-    unbounded = false,
-  } = plan
+  const { url, ssh, slo, mix, driver, connections } = plan
+  const { rates_rps = null, arrivals = 'even', sustained_s = null, fresh_connections = false, unbounded = false } = plan
   const { name, method, body_base64, entries, headers } = mix
   const set = Object.entries(settings).filter(([setting]) => !/PORT$|^NODE$|^NOFILE$/.test(setting))
-  const load = {
-    driver,
-    rates_rps,
-    arrivals,
-    sustained_s,
-    fresh_connections,
-    unbounded,
-    ...(connections && { connections }),
-  }
+  const how = { driver, rates_rps, arrivals, sustained_s, fresh_connections, unbounded }
+  const load = { ...how, ...(connections && { connections }) }
   const requests = { name, method, body_base64, entries, ...(headers && { headers }) }
   const durability = without(OF_DATABASE, database ?? {})
   const stored = Object.entries(durability).map(([name, value]) => [`database ${name}`, value])

@@ -80,8 +80,8 @@ export function sourcesOf(folders, verbs) {
     if ('measure' in experiment && folders.length > 1) {
       throw new UsageError(`report: expected runs with trials, got ${folder}, a ${verb}, which has none`)
     }
-    const run = /** @type {any} */ ({ warnings: [], not_applied: [], ...results.readRun(experiment) })
-    return { name: String.fromCharCode(65 + i), experiment, folder, run, records: results.readTrials(experiment) }
+    const run = /** @type {any} */ ({ warnings: [], not_applied: [], ...results.readRun() })
+    return { name: String.fromCharCode(65 + i), experiment, folder, run, records: results.readTrials() }
   })
 }
 

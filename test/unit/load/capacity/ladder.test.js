@@ -48,6 +48,9 @@ t.test('rates that contradict each other are measured again, until three trials 
   const tied = [trial(1, 'fail'), trial(2, 'pass'), trial(1, 'pass'), trial(2, 'fail')]
   t.strictSame(contradictedRung(rungs, tied), rung(1), 'where all passed as often as they failed, nothing is decided')
   t.equal(contradictedRung(rungs, [...tied, trial(1, 'pass'), trial(2, 'fail')]), null)
+  const twice = [trial(1, 'pass'), trial(1, 'fail'), trial(1, 'pass'), trial(1, 'fail')]
+  t.strictSame(contradictedRung(rungs, twice), rung(1), 'however often it was asked for')
+  t.equal(contradictedRung(rungs, [...twice, trial(1, 'pass')]), null, 'one more decides')
   t.equal(contradictedRung([], [trial(null, 'pass')]), null, 'a closed loop contradicts nothing')
 })
 

@@ -103,6 +103,16 @@ t.test('a search plan follows the plan of the run', async (t) => {
       'less precise',
     ],
     [{ ...PLAN, sustained_s: 60 }, { ...common, duration_s: 3, confirm_s: 60, sustains: true }, 'sustained'],
+    [
+      { ...PLAN, slo: { p99_ms: 100, success_ratio: 0.9999 } },
+      { ...common, duration_s: 3, confirm_s: 12, min_requests: 50_000 },
+      'an SLO that accepts one error in ten thousand requests',
+    ],
+    [
+      { ...PLAN, slo: { p99_ms: 100, success_ratio: 0.99 } },
+      { ...common, duration_s: 3, confirm_s: 12 },
+      'one in a hundred needs no more than the p99',
+    ],
     [{ ...PLAN, duration_s: 20 }, { ...common, duration_s: 20, max_duration_s: 20, confirm_s: 80 }, 'long trials'],
   ]
   for (const [plan, expected, about] of rows) t.strictSame(searchPlan(plan, PLATEAU), expected, about)

@@ -61,6 +61,10 @@ t.test('a command line that is wrong is refused in one line that says what was e
     [['--driver', 'autocannon', '--rates', '100'], /^--rates: expected an open-loop driver/],
     [['--connections', '1,2'], /^--connections: expected one number for the open-loop driver paced, got 1,2$/],
     [['--rates', '1000000', '--duration', '60m'], /^--duration: expected at most/],
+    [['--rates', '500', '--slo-p99', '1s', '--rates=1000'], /^--rates: expected one list \(A,B,C\), got several$/],
+    [['--mix', ''], /^--mix: expected FILE, got an empty text \(a variable that is not set\?\)$/],
+    [['--start=', '--url', 'http://127.0.0.1/'], /^--start: expected COMMAND, got an empty text/],
+    [['--without', 'a', '--without', ''], /^--without: expected NAME, got an empty text/],
     [['--body', '/no/such/file'], /^--body: expected a file that can be read/],
     [['--body', '@/no/such/file'], /^--body: expected a file that can be read/],
     [['--method', 'FETCH'], /^--method: expected a method of HTTP in capitals, such as GET or POST, got "FETCH"$/],
@@ -73,6 +77,11 @@ t.test('a command line that is wrong is refused in one line that says what was e
     t.match(error.message, message)
     t.notMatch(error.message, '\n')
   }
+})
+
+t.test('of a flag with one value, the last one counts', async (t) => {
+  const { given } = parseCommand(PLAN_FLAGS, ['--unbounded', '--duration', '1s', '--unbounded', '--duration', '2s'])
+  t.match(given, { unbounded: true, duration: 2000 })
 })
 
 t.test('an unknown flag is refused with the one that was probably meant, if any is similar', async (t) => {

@@ -88,6 +88,19 @@ t.test('another machine is loaded only with consent', async (t) => {
   t.match((await sought({ sides, mix: SWEEP.mix })).error.message, '--yes, since 192.0.2.1 is')
 })
 
+t.test('a name says nothing of the way that another load host takes', async (t) => {
+  const named = { ...SWEEP, url: 'http://localhost:8080/user', shown_url: undefined }
+  t.equal((await sought(named)).error, undefined, 'this machine loads itself')
+  t.equal((await sought({ ...named, load_hosts: ['ubuntu@127.0.0.1'] })).error, undefined, 'by whatever name')
+  const elsewhere = { ...named, load_hosts: ['ubuntu@127.0.0.1', 'ubuntu@192.0.2.7'] }
+  t.match((await sought(elsewhere)).error.message, 'expected --yes, since localhost is not this machine')
+  t.equal(
+    (await sought({ ...elsewhere, url: 'http://127.0.0.1:8080/' })).error,
+    undefined,
+    'a number is the same there',
+  )
+})
+
 t.test('of our own services nothing is said', async (t) => {
   t.strictSame(await sought({ ...SWEEP, url: null }), { said: '', questions: [], error: undefined })
   t.strictSame(await sought({ sides: { a: { url: null } }, mix: SWEEP.mix }), {

@@ -3,13 +3,10 @@ import path from 'node:path'
 import t from 'tap'
 import { COLD_WARMUP_S } from '../../../../load/capacity/ladder.js'
 import { NotApplied, ServiceEnded, UsageError } from '../../../../load/command/errors.js'
-import { cellOf } from '../../../../load/run/older.js'
 import { Results } from '../../../../load/run/results.js'
 import { sweep } from '../../../../load/verbs/sweep/sweep.js'
 import { DatabaseError } from '../../../../sql/database.js'
 import { tune } from '../../../../tuning/experiments/tune/tune.js'
-import { fixture, rewrite } from '../../../support/pages.js'
-import { API_DEFAULTS } from '../../../support/simulated/record.js'
 import { createService } from '../../../support/simulated/service.js'
 import { answerOf, differs, memoryFolder, simulate } from '../../../support/simulated/verb.js'
 
@@ -350,40 +347,6 @@ t.test('a run does not go on under other conditions: exit 2, and what was measur
   t.equal(found.records.length, 2)
   await goesOn(t, folder)
 })
-
-t.test(
-  'a run that an older version began goes on: its cells and places were text, those of its plan, too',
-  async (t) => {
-    const folder = fixture('tune', memoryFolder(t))
-    // Under the conditions of the simulated lab, and without its last trials.
-    rewrite(folder, {
-      run: (run) => delete run.machine,
-      record: (record) => {
-        record.settings = { ...API_DEFAULTS, ...cellOf(record.cell) }
-      },
-    })
-    const file = path.join(folder, 'trials.ndjson')
-    const lines = fs.readFileSync(file, 'utf8').split('\n')
-    const places = new Results(folder).readTrials(tune).map(({ at, cell }) => ({ at, cell }))
-    fs.writeFileSync(
-      file,
-      lines
-        .slice(0, -3)
-        .map((line) => `${line}\n`)
-        .join(''),
-    )
-    const { code, end, run, records } = await simulate(tune, ['--resume', folder], serve)
-    t.equal(code, 0, end)
-    t.strictSame(run.plan.anchor, { INSERT_MODE: 'batched', POOL_MAX: 20 })
-    t.equal(typeof records[0].cell, 'string', 'what was written is left as it is')
-    t.strictSame(
-      records.slice(-2).map(({ at, cell }) => ({ at, cell })),
-      places.slice(-2),
-      'the trials that were left',
-    )
-    t.equal(records.length, places.length)
-  },
-)
 
 t.test('pages that cannot be written lose no answer', async (t) => {
   const writeReport = () => Promise.reject(new Error('no room for a picture'))

@@ -39,10 +39,12 @@ t.test('a verb that is mistyped is guessed', async (t) => {
   for (const [given, hint] of [
     ['swep', ' (did you mean sweep?)'],
     ['report', ''],
+    ['api.test/user?key=hunter2', ' (a URL begins with http:// or https://)'],
   ]) {
     const shell = createShell()
     t.equal(await main({ sweep }, [given], shell), 2)
-    t.match(shell.said.stderr, `redline: expected one of these verbs, got ${given}${hint}\n`)
+    const shown = given.replace('hunter2', '(withheld)')
+    t.match(shell.said.stderr, `redline: expected one of these verbs, got ${shown}${hint}\n`)
   }
 })
 

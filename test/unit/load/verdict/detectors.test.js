@@ -127,10 +127,10 @@ t.test('errors that tell of a limit reach it at one in a thousand', async (t) =>
       ['1 of 1,000 requests ended in server:closed-idle', 'the service closes idle connections'],
     ],
     [
-      'nor those of a service that is gone',
-      { traffic: { errors: { 'server:closed-idle': 1, 'server:reset': 5, 'server:refused': 1 } } },
-      1,
-      ['1 of 1,000 requests ended in server:closed-idle', 'the service closes idle connections'],
+      'a service that is gone closed nothing as idle',
+      { traffic: { errors: { 'server:closed-idle': 60, 'server:reset': 5, 'server:refused': 1 } } },
+      0,
+      [],
     ],
   ])
   check(t, 'rate-limit', [
@@ -557,7 +557,7 @@ t.test('Postgres is at its limit when its cores are full, or its statements comp
 t.test('a service is busy with garbage, with passwords, with one long piece of work, or with all of it', async (t) => {
   const collected = 'the service spent 10 % of its time in garbage collection'
   const spent = (/** @type {number} */ beside) =>
-    `${collected}, and threads beside JavaScript's used ${beside} % of a core`
+    `${collected}, and threads other than JavaScript's used ${beside} % of a core`
   const collecting = { gc_ratio: 0.1, cpu_core_ratio: 1, main_core_ratio: 0.9 }
   check(t, 'api-gc', [
     ['and the threads of the collector', { probes: { api: collecting } }, 0.8, [spent(10)]],
@@ -737,6 +737,12 @@ t.test('a service is busy with garbage, with passwords, with one long piece of w
       { target: { cores: null }, probes: { api: { cpu_core_ratio: 1.2 } } },
       0,
       [],
+    ],
+    [
+      'as many threads as there may be, on no more than a core in all: near it at the most',
+      { target: { cores: null }, probes: { api: { cpu_core_ratio: 0.93 } } },
+      0.89,
+      ['the service used 93 % of a core'],
     ],
     ['CPU time that is not known', { probes: { api: { elu_ratio: 1 } } }, 0, []],
   ])

@@ -320,7 +320,7 @@ t.test('the limit of a run is that of most trials just beyond the capacity', asy
       confirmed: null,
     }
     const loop = rate_rps === null ? 'closed' : 'open'
-    return /** @type {any} */ ({ load: { loop, rate_rps }, outcome: { verdict }, limit })
+    return /** @type {any} */ ({ load: { loop, rate_rps }, outcome: { verdict }, limit, traffic: { goodput_rps: 100 } })
   }
   const noise = [1, 2, 3, 4].map(() => trial(250, 'invalid', 'machine-noise'))
   const records = [
@@ -426,6 +426,13 @@ t.test('the limit of a run is that of most trials just beyond the capacity', asy
     'whatever waits beside both of them',
   )
   t.match(limitOfRun([trial(1, 'fail', 'generator-cpu')]), { kind: 'generator' })
+  const loops = [
+    { ...trial(null, 'pass', 'api-cpu'), traffic: { goodput_rps: 900 } },
+    { ...trial(null, 'pass', 'none-reached'), traffic: { goodput_rps: 300 } },
+  ]
+  for (const trials of [loops, loops.toReversed()]) {
+    t.equal(limitOfRun(trials)?.resource, 'api-cpu', 'of closed loops, the one under which most got through')
+  }
   t.equal(limitOfRun([]), null, 'no trial')
   t.equal(limitOfRun([{ ...pass, limit: null }]), null, 'no limit was looked for')
 })

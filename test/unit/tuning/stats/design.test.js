@@ -1,6 +1,5 @@
 import t from 'tap'
 import { cellName } from '../../../../load/report/format.js'
-import { cellOf } from '../../../../load/run/older.js'
 import { factorial, oneAtATime, visitsOf } from '../../../../tuning/stats/design.js'
 
 const KNOBS = [
@@ -22,12 +21,6 @@ t.test('one knob at a time', async (t) => {
     'POOL_MAX=40 NOFILE=1024',
     'POOL_MAX=20 NOFILE=700',
   ])
-})
-
-t.test('a name gives its cell back, as older records need it', async (t) => {
-  const cells = factorial(KNOBS)
-  t.equal(cells.length, 6)
-  for (const cell of cells) t.strictSame(cellOf(cellName(cell)), cell)
 })
 
 t.test(

@@ -62,7 +62,9 @@ t.test("vegeta's errors belong to a side by their text", async (t) => {
 })
 
 t.test('an end without an error is a keep-alive race only on a connection that had served before', async (t) => {
-  t.equal(sideOfEnd({ reused: true, answerBegan: false }), 'server:closed-idle')
-  t.equal(sideOfEnd({ reused: false, answerBegan: false }), 'server:closed')
-  t.equal(sideOfEnd({ reused: true, answerBegan: true }), 'server:closed')
+  const ended = { reused: true, answerBegan: false, waited_ms: 300 }
+  t.equal(sideOfEnd(ended), 'server:closed-idle')
+  t.equal(sideOfEnd({ ...ended, reused: false }), 'server:closed')
+  t.equal(sideOfEnd({ ...ended, answerBegan: true }), 'server:closed')
+  t.equal(sideOfEnd({ ...ended, waited_ms: 5000 }), 'server:closed', 'the server had read the request, and gave it up')
 })

@@ -133,3 +133,12 @@ t.test('an entry of a mix that was never sent has no success ratio', async (t) =
   t.match(text, /\| often \| +10 \| +90\.00 % \|/)
   t.match(text, /\| rare +\| +0 \| +– \| +– \| +– \|/)
 })
+
+t.test('a limit that nothing shows is not said to be none', async (t) => {
+  const limit = { resource: 'none-reached', evidence: [], runner_up: null, runner_up_evidence: [], confirmed: null }
+  const said = (/** @type {object} */ findings) => textsOf({ limit, ...findings }).find((text) => /^Limit:/.test(text))
+  t.match(said({}), /^Limit: none-reached: trials missed the SLO, but no resource that can be seen was at its limit\./)
+  const url = { plan: { ...plan, url: 'http://127.0.0.1/' } }
+  t.match(said(url), /^Limit: none-reached: what limits it is not visible from outside\./)
+  t.match(said({ capacity: { ...capacity, high_rps: null } }), /^Limit: none-reached: no limit was reached\./)
+})

@@ -62,9 +62,21 @@ t.test('why a rate both passed and failed', async (t) => {
       [made(1, 900, 'pass', { work_ms: 4 }), made(2, 900, 'fail', { work_ms: 4.3, cost_us: 22.5 })],
       /a request cost the service 22\.5 us/,
     ],
-    ['alike', [made(1, 900, 'pass'), made(2, 900, 'fail', { cost_us: 21 })], /neither longer nor dearer: what decided/],
-    ['even longer', [made(1, 900, 'pass', { duration_s: 60 }), made(2, 900, 'fail')], /neither longer nor dearer/],
-    ['unknown', [made(1, 900, 'pass'), made(2, 900, 'fail', { cost_us: null })], /was not longer: what decided/],
+    [
+      'alike',
+      [made(1, 900, 'pass'), made(2, 900, 'fail', { cost_us: 21 })],
+      /neither longer nor more expensive per request, so the cause was transient/,
+    ],
+    [
+      'even longer',
+      [made(1, 900, 'pass', { duration_s: 60 }), made(2, 900, 'fail')],
+      /neither longer nor more expensive/,
+    ],
+    [
+      'unknown',
+      [made(1, 900, 'pass'), made(2, 900, 'fail', { cost_us: null })],
+      /were not longer, so the cause was transient/,
+    ],
   ])
   for (const [name, records, expected] of rows) {
     const item = /** @type {any} */ (mixedItem(records))

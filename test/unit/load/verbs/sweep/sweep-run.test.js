@@ -164,6 +164,34 @@ t.test('a service that loses rows above some rate has no capacity, and the rate 
   t.equal(run.capacity?.bounded_by, undefined)
 })
 
+t.test('rows that are lost at the upper end leave no answer, even if another trial there counts', async (t) => {
+  const whole = createService({ capacity_rps: TRUE_RPS })
+  /** @type {Map<number, number>} */
+  const trials = new Map()
+  /** @type {import('../../../../support/simulated/service.js').Serve} */
+  const serve = (step, trial) => {
+    const seen = whole(step, trial)
+    const rate_rps = Number(step.load.rate_rps)
+    if (step.load.loop === 'closed' || rate_rps <= 4000) return seen
+    trials.set(rate_rps, (trials.get(rate_rps) ?? 0) + 1)
+    const isFirst = trials.get(rate_rps) === 1
+    return isFirst ? seen : { ...seen, rows_stored: Math.floor(seen.ok_rps * step.load.duration_s) - 10 }
+  }
+  const { code, run } = await simulate(sweep, ['--no-proof', '--out', `${memoryFolder(t)}/some`], serve)
+  t.equal(code, 1, JSON.stringify(run.capacity))
+  t.match(run.problem, /rows were stored/)
+})
+
+t.test("an SLO below the generator's own precision is answered by the reason", async (t) => {
+  const service = createService({ capacity_rps: TRUE_RPS })
+  /** @type {import('../../../../support/simulated/service.js').Serve} */
+  const late = (step, trial) => ({ ...service(step, trial), ...(step.load.loop === 'open' && { lateness_ms: 1.1 }) })
+  const argv = ['--slo-p99', '1ms', '--no-proof', '--out', `${memoryFolder(t)}/short`]
+  const { code, run } = await simulate(sweep, argv, late)
+  t.equal(code, 1)
+  t.match(run.problem, /were invalid; the last one: the generator was .* late at p99/)
+})
+
 t.test('sustained: where the generator is the limit, too, a rate has to last', async (t) => {
   const service = createService({ capacity_rps: 50_000, generator_rps: 3000 })
   /** @type {import('../../../../support/simulated/service.js').Serve} */

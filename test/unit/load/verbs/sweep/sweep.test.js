@@ -114,6 +114,27 @@ t.test('acknowledged rows that are lost make the trials invalid, and the run has
   t.strictSame(outcomes, Array(3).fill(['invalid', because]), 'it was repeated')
 })
 
+t.test('a service that stops during a ladder has no capacity', async (t) => {
+  const serve = createService({ capacity_rps: 900 })
+  const dead = { ok_rps: 0, refused_rps: 0, refusal: 500, mean_ms: 1, errors: { 'server:refused': 1 } }
+  /** @type {Serve} */
+  const stops = (step, trial) => (trial.trial > 1 ? dead : serve(step, trial))
+  const { code, stderr } = await sweepOf(t, [...URL_FLAGS, '--rates', '1000,500'], stops)
+  t.equal(code, 1)
+  t.match(stderr, /no trustworthy answer: after trial 1, not one request succeeded, even at a rate at which some had: /)
+})
+
+t.test('a ladder repeats what contradicts itself by any of its SLOs', async (t) => {
+  const serve = createService({ capacity_rps: 10_000 })
+  // One stall that only the shorter SLO minds.
+  /** @type {Serve} */
+  const stalls = (step, trial) => (trial.trial === 1 ? { ...serve(step, trial), mean_ms: 60 } : serve(step, trial))
+  const slos = ['--slo', 'p99<5s', '--slo', 'p50<50ms']
+  const { records, run } = await sweepOf(t, [...URL_FLAGS, '--rates', '500,1000', ...slos], stalls)
+  t.equal(records.filter(({ load }) => load.rate_rps === 500).length, 3)
+  t.equal(run.capacities[1].low_rps, 1000)
+})
+
 t.test('a service that answers nothing right has no capacity to speak of', async (t) => {
   const serve = createService({ capacity_rps: 0, refusal: 500 })
   const { code, stderr } = await sweepOf(t, [...URL_FLAGS, '--rates', '20'], serve)

@@ -1,5 +1,4 @@
 import t from 'tap'
-import { ablate } from '../../../../../tuning/experiments/ablate/ablate.js'
 import { problemOf } from '../../../../../tuning/experiments/ablate/report.js'
 import { consumed } from '../../../../../tuning/experiments/ablate/speeds.js'
 import { BY_TURNS, nameOf, variantsOf, WHOLE } from '../../../../../tuning/experiments/ablate/stages.js'
@@ -86,13 +85,4 @@ t.test('trials in which requests failed or the generator was late do not count',
     'another try',
   )
   t.match(textOf(PLAN, failing), /130 of 130 trials were left out: requests failed in 130/)
-})
-
-t.test('trials of older versions are at their places, too', async (t) => {
-  const { at, cell } = /** @type {any} */ (ablate.older)
-  t.strictSame(at('first/by turns/autocannon'), { phase: 'first', before: 'turns', consumer: 'autocannon' })
-  t.strictSame(at('first/whole/autocannon'), { phase: 'first', before: 'blocks', consumer: 'autocannon' })
-  t.strictSame(at('turns/paced/12'), { phase: 'turns', consumer: 'paced', position: 12 })
-  t.strictSame(at('client/3/0'), { phase: 'blocks', consumer: 'client', block: 3, position: 0 })
-  t.strictSame(cell('without log+pool'), { variant: 'without log+pool' })
 })

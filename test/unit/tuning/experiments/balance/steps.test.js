@@ -1,5 +1,4 @@
 import t from 'tap'
-import { balance } from '../../../../../tuning/experiments/balance/balance.js'
 import { figuresOf } from '../../../../../tuning/experiments/balance/figures.js'
 import { nextStep, partsOf, strategiesOf } from '../../../../../tuning/experiments/balance/steps.js'
 import { madeUp, PLAN, textOf, trialsFor } from '../../../../support/made-up/balance.js'
@@ -60,10 +59,4 @@ t.test('a late generator or a failing trial does not count, and a full generator
     ),
     /\| 2, behind HAProxy +\| .*\| +the generator was the limit \|/,
   )
-})
-
-t.test('trials of older versions are at their places, too', async (t) => {
-  const { at, cell } = /** @type {any} */ (balance.older)
-  t.strictSame(at('crowded/3/1'), { phase: 'block', part: 'crowded', block: 3, position: 1 })
-  t.strictSame(cell('processes/2'), { part: 'processes', strategy: '2' })
 })
