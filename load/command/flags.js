@@ -110,7 +110,7 @@ function editsBetween(a, b) {
 /** @param {string} name @param {Flag} flag @param {any} raw */
 function readValue(name, { value, parse, shown, expected, multiple }, raw) {
   if (!parse && [raw].flat().includes('')) {
-    throw new UsageError(`--${name}: expected ${value}, got an empty text (a variable that is not set?)`)
+    throw new UsageError(`--${name}: expected ${value}, got an empty string (is a variable unset?)`)
   }
   if (!parse) return raw
   const one = (/** @type {string} */ text) => {

@@ -81,8 +81,7 @@ function contents(flag, file) {
   try {
     const found = statSync(file)
     // It is read again when the run begins.
-    if (!found.isFile())
-      throw new UsageError(`--${flag}: expected a file to hold the secret, got ${file}, which is none`)
+    if (!found.isFile()) throw new UsageError(`--${flag}: expected a regular file with the secret, got ${file}`)
     const { size } = found
     if (size > MAX_BYTES) throw new UsageError(`--${flag}: expected ${file} to hold one secret, got ${size} bytes`)
     const text = readFileSync(file, 'utf8').replace(/\r?\n$/, '')

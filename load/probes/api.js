@@ -90,7 +90,7 @@ export async function watchApi({ pid, metricsUrl }, use = watchProcess(pid)) {
 }
 
 const ANOTHER_PROCESS =
-  'another process answered at the end than at the beginning (a restart, or several behind one address)'
+  'a different process answered at the end than at the beginning (a restart, or several behind one address)'
 
 /** Start times (s) may be rounded differently from page to page. */
 const START_ROUNDING_S = 2

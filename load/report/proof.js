@@ -22,10 +22,9 @@ export function proofText({ elasticities = [] }, name = 'Proof') {
 /** slowing Postgres by 10 % costs 11 % [9–12] @param {Elasticity} elasticity */
 export function changeText(elasticity) {
   const { suspect, factor, undosed } = elasticity
-  if (elasticity.low === null && !factor) return `slowing ${suspect} by ${DOSE * 100} %: too few pairs to tell`
-  if (undosed) return `not slowing ${suspect} ${effectText(elasticity)}`
   if (factor) return `${suspect} ${effectText(elasticity)} (elasticity ${elasticity.elasticity})`
-  return `slowing ${suspect} by ${DOSE * 100} % ${effectText(elasticity)}`
+  const doing = undosed ? `not slowing ${suspect}` : `slowing ${suspect} by ${DOSE * 100} %`
+  return elasticity.low === null ? `${doing}: too few pairs to tell` : `${doing} ${effectText(elasticity)}`
 }
 
 /** Effect of the dose, or of the larger pool, on the throughput: costs 11 % [9–12] @param {Elasticity} elasticity */

@@ -37,13 +37,14 @@ export async function seekConsent(
     `To ${names}, Redline will send ${requestText(mix)}: ${amountText(first, rates_rps, mix.replay)}. It loads the service until it breaks, and cleans up nothing that the requests store or change.`,
   )
   const isElsewhere = load_hosts.some((host) => !isLoopbackName(nameOf(host)))
-  // A name may lead another host elsewhere; a number does not.
+  // A name may mean another machine there. A number hardly does (that of a bridge which each machine has, such as docker0).
   const isKnown = (/** @type {string} */ url) => !isElsewhere || isIP(new URL(url).hostname.replace(/^\[|\]$/g, '')) > 0
   const isHere = await Promise.all(targets.map(async ({ url }) => isKnown(url) && (await isThisMachine(url))))
   const others = targets.filter((_, i) => !isHere[i]).map(({ url }) => new URL(url).hostname)
   if (others.length === 0 || isAgreed) return
-  const answer = await ask(`${others.join(' and ')}: not this machine. Is this load welcome there?`)
-  if (answer === null) throw new UsageError(`expected --yes, since ${others.join(' and ')} is not this machine`)
+  const why = isElsewhere ? 'maybe not this machine, to the load hosts' : 'not this machine'
+  const answer = await ask(`${others.join(' and ')}: ${why}. Is this load welcome there?`)
+  if (answer === null) throw new UsageError(`expected --yes, since ${others.join(' and ')} is ${why}`)
   if (!answer) throw new UsageError('expected a yes, got none: nothing was sent')
 }
 

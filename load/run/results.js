@@ -116,7 +116,10 @@ export class Results {
     if (!fs.existsSync(this.file('trials.ndjson'))) return []
     // Text after the last newline is still being written, or was when its writer died.
     const lines = fs.readFileSync(this.file('trials.ndjson'), 'utf8').split('\n').slice(0, -1).filter(Boolean)
-    return lines.map((line, i) => parsed(line, `trials.ndjson, line ${i + 1}`))
+    const records = lines.map((line, i) => parsed(line, `trials.ndjson, line ${i + 1}`))
+    if (records.some(({ at }) => !at))
+      throw new UsageError(`expected trials of this version in ${this.folder}, got some of an older one`)
+    return records
   }
 
   /** @param {TrialRecord} record */

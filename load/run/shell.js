@@ -93,15 +93,21 @@ export async function main(verbs, command, shell = {}) {
 }
 
 /**
- * Goes on, without output, when nobody reads it any more (a closed pipe, a lost terminal): otherwise that would end the process before it
- * has cleaned up and written its report.
+ * Goes on, without output, when nobody reads it any more: otherwise that would end the process before it has cleaned up and written its
+ * report.
  * @param {Output | NodeJS.WriteStream} stream
  */
 function outliveReader(stream) {
-  if ('listeners' in stream && !stream.listeners('error').includes(ignore)) stream.on('error', ignore)
+  if ('listeners' in stream && !stream.listeners('error').includes(goOnUnread)) stream.on('error', goOnUnread)
 }
 
-function ignore() {}
+/** A closed pipe, or a lost terminal. */
+const UNREAD = ['EPIPE', 'EIO', 'ERR_STREAM_DESTROYED']
+
+/** @param {NodeJS.ErrnoException} error */
+function goOnUnread(error) {
+  if (!UNREAD.includes(String(error.code))) throw error
+}
 
 /** Turns a URL into a sweep. By default, it uses GET, which changes nothing there. @param {string[]} command a URL, and flags of a sweep */
 function sweepOf(command) {

@@ -111,7 +111,7 @@ export async function describeRun(plan, { database, cores, host }) {
  * Describes which core ran what, for the report.
  * @param {Pick<Plan, 'url' | 'start'>} plan
  * @param {Pick<Site, 'cores'> & { database: { kind: string } | null, host?: Pick<Host, 'name' | 'cores'> | null }} bench
- * @param {Pick<Target, 'cores'>} target
+ * @param {Pick<Target, 'cores'> & { pid?: number | null }} target
  */
 export function pinningText(plan, { database, cores, host }, target) {
   if (plan.url && !plan.start) return 'Nothing was pinned: the service ran already.'
@@ -122,6 +122,8 @@ export function pinningText(plan, { database, cores, host }, target) {
     return `The API ran ${where}; the generator and the lab ran here, unpinned; Postgres ran already, wherever it is.`
   }
   if (!cores) return 'Nothing was pinned: this system has one core, or no taskset.'
+  if (plan.start && target.pid === null)
+    return `The service ran in a container, which was not pinned; the generator and the lab ran on core ${cores.others}.`
   if (plan.start)
     return `The service ran on core ${target.cores ?? cores.api} alone, the generator and the lab on core ${cores.others}.`
   const others = database?.kind === 'embedded' ? 'Postgres, the generator and the lab' : 'the generator and the lab'

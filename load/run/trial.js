@@ -144,9 +144,9 @@ function describeLoad({ mix, trial, resumptions, ssh_config, load_hosts, slices,
 }
 
 /** Times a fixed piece of work on the service's cores; null: unknown. @param {Target} target @returns {Promise<number | null>} ms */
-async function workOn_ms({ kind, host, cores }) {
+async function workOn_ms({ kind, host, cores, pid }) {
   if (host) return host.ask('timeWork', { cores })
-  return kind === 'local' || kind === 'started' ? timeWork_ms(cores) : null
+  return kind === 'local' || (kind === 'started' && pid !== null) ? timeWork_ms(cores) : null
 }
 
 /** Adds the target's use of its core to the counts, for the progress view. @param {Target} target @param {(counts: any) => void} onCounts */

@@ -63,7 +63,8 @@ function filesOf(databaseUrl) {
 async function refuseTaken(origin, { name }) {
   const answer = await fetch(origin, { signal: AbortSignal.timeout(TAKEN_TIMEOUT_MS) }).catch(() => null)
   await answer?.body?.cancel()
-  if (answer) {
+  // A proxy that finds nothing behind it.
+  if (answer && ![502, 503, 504].includes(answer.status)) {
     throw new UsageError(
       `--ssh ${name}: expected nothing at ${origin} yet, got an answer: end what runs there, or choose another way: --ssh-port, --ssh-address`,
     )

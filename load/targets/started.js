@@ -15,8 +15,9 @@ const KEEPER = fileURLToPath(new URL('keeper.js', import.meta.url))
 const START_TIMEOUT_MS = 60_000
 const STOP_GRACE_MS = 10_000
 const POLL_TIMEOUT_MS = 2000
-/** Programs that let other processes do the work, none of which is their child. */
-const CONTAINERS = /^(docker|podman|nerdctl|conmon|lxc|kubectl)/
+/** Programs that let other processes do the work, none of which is their child, and those that may run them. */
+const CONTAINERS = /^(docker|docker-compose|podman|nerdctl|lxc|kubectl)$/
+const RUNNERS = /^(ba|da|z|fi)?sh$|^(npm|make|env|sudo)\b/
 
 /**
  * Starts a user's service on its core, and waits until its URL answers, with whatever status.
@@ -45,7 +46,9 @@ export async function openStarted({ start, url, metricsUrl, shownUrl, cores, env
   const [, pid = service.pid] = family
   const started = { kind: /** @type {const} */ ('started'), died: service.died, stop: service.stop }
   // What works in a container is no descendant of the command: it cannot be watched or slowed from here, and was not pinned.
-  if (family.some((one) => CONTAINERS.test(nameOf(one) ?? ''))) {
+  const names = family.slice(1).map((one) => nameOf(one) ?? '')
+  const others = names.filter((name) => !CONTAINERS.test(name))
+  if (others.length < names.length && others.every((name) => RUNNERS.test(name))) {
     return { ...openUrl(url, { metricsUrl, shownUrl }), ...started }
   }
   // The process is a shell if the command is a script.

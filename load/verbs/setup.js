@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { setImmediate } from 'node:timers/promises'
+import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { platformPackage } from '../../sql/binaries.js'
 
@@ -18,7 +18,7 @@ export const setup = {
     const hasGo = spawnSync('go', ['version']).status === 0
     const building = hasGo && spawnSync(process.execPath, [BUILD_VEGETA], { stdio: ['ignore', 'ignore', 'inherit'] })
     // A signal that ended the build reaches this process only now.
-    await setImmediate()
+    await setTimeout(1)
     signal.throwIfAborted()
     const isBuilt = building && building.status === 0
     if (!isBuilt)

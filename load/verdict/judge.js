@@ -119,11 +119,13 @@ function shortened(value, bound) {
 function excuseOf(trial, slo) {
   const { status, errors, ok, planned } = trial.traffic
   const refusals = Object.entries(status).filter(([code]) => code[0] !== '2' && code !== REQUEST_TIMEOUT)
-  const refused = refusals.reduce((sum, [, number]) => sum + number, 0)
   const failing = failingEntries(trial.traffic, slo)
   // Errors that the SLO accepts are not why the trial failed.
   const isFewer = trial.traffic.success_ratio < slo.success_ratio
   const isShort = isFewer || failing.length > 0
+  const refused = isFewer
+    ? refusals.reduce((sum, [, number]) => sum + number, 0)
+    : failing.reduce((sum, { completed, ok }) => sum + completed - ok, 0)
   if (isFewer && refused > 0 && (ok + refused) / planned >= slo.success_ratio) return []
   if (failing.some(({ isRefused }) => isRefused)) return []
   const gaveUp = REQUEST_TIMEOUT in status || Object.keys(errors).some((key) => key !== TIMEOUT && key !== UNSENT)

@@ -25,6 +25,6 @@ export function failingEntries({ by_entry = {} }, slo) {
     const { ok, completed, failed = 0 } = by_entry[entry] ?? { ok: 0, completed: 0 }
     const ended = completed + failed
     const isRefused = completed > 0 && ok / completed < success_ratio
-    return ended > 0 && ok / ended < success_ratio ? [{ entry, ok, ended, success_ratio, isRefused }] : []
+    return ended > 0 && ok / ended < success_ratio ? [{ entry, ok, ended, completed, success_ratio, isRefused }] : []
   })
 }

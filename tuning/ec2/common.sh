@@ -78,7 +78,7 @@ quoted() {
 
 # Runs a command; --dry-run prints it.
 change() { if [ -n "$dry_run" ]; then quoted "$@"; else "$@"; fi; }
-# The same for what answers nothing that anybody reads.
+# Like change, but discards the command's output.
 quietly() { if [ -n "$dry_run" ]; then quoted "$@"; else "$@" >/dev/null; fi; }
 
 confirm() {

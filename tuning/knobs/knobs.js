@@ -75,9 +75,11 @@ export function parseKnob(text) {
 /** A setting of the API. @param {keyof typeof SETTINGS} name @param {Level[]} others levels besides the default @returns {Knob} */
 function setting(name, others) {
   /** @type {Setting} */
-  const { default: byDefault, min, max, about } = SETTINGS[name]
+  const { default: byDefault, min, max, about, levels: accepted = [] } = SETTINGS[name]
   const levels = [/** @type {Level} */ (byDefault), ...others]
-  if (min === undefined || max === undefined) return choice('environment', levels.map(String), about)
+  if (min === undefined || max === undefined) {
+    return { ...choice('environment', levels.map(String), about), ...oneOf([...accepted]) }
+  }
   return whole('environment', levels.map(Number), [min, max], about)
 }
 

@@ -52,6 +52,10 @@ export async function openCell(cell, place) {
     return { ...target, ...(filling && { fill: filling }), settings: { ...target.settings, ...added }, stop }
   } catch (error) {
     await stop()
+    const { code, syscall, path } = /** @type {NodeJS.ErrnoException} */ (error)
+    // Not every system has the programs that apply a knob: macOS lacks prlimit.
+    if (code === 'ENOENT' && syscall?.startsWith('spawn'))
+      throw new NotApplied(`expected ${path} on this machine, got none`)
     throw error instanceof ServiceEnded || error instanceof UsageError ? new NotApplied(error.message) : error
   }
 }

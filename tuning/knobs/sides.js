@@ -16,6 +16,21 @@ import { openCell } from './open-cell.js'
 /** Variables that a run itself sets for the API; in a file they would have no effect. */
 const OF_THE_RUN = /^(DATABASE_URL|PG.*|HOST|PORT|ADMIN_HOST|ADMIN_PORT)$/
 
+/**
+ * The least warm-up of a side that the run has just started, as part of a step: cold, it takes up to twice the CPU per request, which would
+ * be held against the side that is measured first. A quick run has no time for it.
+ * @param {{ sides: Record<string, Side>, cold_warmup_s?: number }} plan @param {string} side
+ */
+export function coldWarmup({ sides, cold_warmup_s }, side) {
+  return cold_warmup_s && sides[side].url === null ? { cold_warmup_s } : {}
+}
+
+/** Time that these warm-ups add to a run (s). @param {{ sides: Record<string, Side>, cold_warmup_s?: number, warmup_s: number, blocks: number }} plan */
+export function coldWarmups_s(plan) {
+  const own = Object.keys(plan.sides).map((side) => coldWarmup(plan, side).cold_warmup_s ?? plan.warmup_s)
+  return plan.blocks * own.reduce((sum, cold_s) => sum + cold_s - plan.warmup_s, 0)
+}
+
 export const SIDE =
   'the URL of a running service (without user and password), or a file of settings for the local API (one NAME=VALUE per line)'
 
@@ -77,7 +92,8 @@ export async function openSide(side, place, changes) {
 function settingsOf(file) {
   const settings = Object.entries(parse(readFileSync(file))).map(([name, text]) => {
     const knob = KNOBS[name]
-    if (OF_THE_RUN.test(name)) throw new UsageError(`${file}: expected no ${name}, which the run sets for both sides`)
+    if (!knob && OF_THE_RUN.test(name))
+      throw new UsageError(`${file}: expected no ${name}, which the run sets for both sides`)
     if (knob ? knob.by === 'generator' : !(name in SETTINGS)) {
       throw new UsageError(`${file}: expected settings of the API (see .env.example), got ${name}`)
     }

@@ -135,15 +135,16 @@ function ladderAnswer(plan, records) {
 }
 
 /**
- * The last trial in which a service succeeded before it stopped for good; null if it goes on. At a higher rate than any before, it may
- * only be swamped.
+ * The last trial in which a service succeeded before it stopped for good; null if it goes on. Under a higher load than any before, it
+ * may only be swamped.
  * @param {TrialRecord[]} records
  */
 function stoppedAfter(records) {
   const last = records.findLastIndex(({ traffic }) => traffic.ok > 0)
-  const served = records.filter(({ traffic }) => traffic.ok > 0).map(({ load }) => Number(load.rate_rps))
+  const loadOf = (/** @type {TrialRecord} */ { load }) => load.rate_rps ?? load.connections
+  const served = records.filter(({ traffic }) => traffic.ok > 0).map(loadOf)
   const since = records.slice(last + 1).filter(isValid)
-  return since.some(({ load }) => Number(load.rate_rps) <= Math.max(...served)) ? records[last] : null
+  return since.some((record) => loadOf(record) <= Math.max(...served)) ? records[last] : null
 }
 
 /** @param {Plan} plan @param {TrialRecord[]} records as the plan's SLO has judged them */
@@ -155,7 +156,7 @@ function ladderCapacity(plan, records) {
   const dead =
     (isDead && `not one request succeeded: ${records.at(-1)?.outcome.because}`) ||
     (last &&
-      `after trial ${last.trial}, not one request succeeded, even at a rate at which some had: ${records.at(-1)?.outcome.because}`)
+      `after trial ${last.trial}, not one request succeeded, even under a load under which some had: ${records.at(-1)?.outcome.because}`)
   return {
     capacity: found && { ...found, confidence: null, slo: plan.slo },
     problem: dead || (open > 0 ? `${open} of the loads asked for had no valid trial` : null),

@@ -32,7 +32,8 @@ export function suspectsOf({ pids = [] }, { target, probes }, waiting) {
   })
   // A service that is not ours is slowed only if its process is known.
   const isOurs = target.kind !== 'url' && target.kind !== 'started'
-  if (target.kind !== 'url') {
+  const isInContainer = target.kind === 'started' && target.pid === null
+  if (target.kind !== 'url' && !isInContainer) {
     const suspect = isPinned ? `core ${target.cores} (the service)` : 'the service'
     const cores = isPinned && { cores: String(target.cores) }
     suspects.push({ suspect, resource: 'api-cpu', of: 'service', ...cores })

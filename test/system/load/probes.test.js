@@ -110,7 +110,7 @@ t.test('what the usual clients of Prometheus tell is understood', async (t) => {
   const started = (/** @type {number} */ s) => `process_start_time_seconds ${1_700_000_000 + s}\n`
   t.ok((await told((look) => NODE(look) + started(0.01 * look))).gc_ratio > 0, 'one process')
   const two = await told((look) => NODE(look) + started(100 * look))
-  t.match(two.metrics_problem, 'another process answered at the end')
+  t.match(two.metrics_problem, 'a different process answered at the end')
   t.equal(two.gc_ratio, undefined, 'the counters of two processes have no difference')
 })
 

@@ -16,6 +16,7 @@ const WRONG = {
     [['--preset', 'huge'], /--preset: expected one of limits, pgbouncer, growth, full, article, got "huge"/],
     [['--preset', 'limits', '--knob', 'POOL_MAX=1'], /cannot be combined with --preset/],
     [['--knob', 'POOL_MAX=1', '--knob', 'POOL_MAX=2'], /expected each knob once/],
+    [['--knob', 'POOL_MAX=1', '--knob', 'NOFILE=700'], /expected at least two levels of a knob/],
   ],
   'crash-test': [[['--blocks', '0'], /--blocks: expected a whole number from 1 to 10000, got "0"/]],
   generators: [

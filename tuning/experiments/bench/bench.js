@@ -1,6 +1,7 @@
 import { durationFlag, numberFlag, oneOf, seedFlag, someOf } from '../../../load/command/flags.js'
 import { DRIVERS } from '../../../load/generators/drivers/index.js'
 import { localPlan } from '../../../load/run/plan.js'
+import { median } from '../../../load/verdict/ranks.js'
 import { matrixVisits, nextTrial, trialsAt } from '../../stats/matrix.js'
 import { generatorShare, isFullShare } from '../../stats/sound.js'
 import { CONTENDERS, closeContenders, contenderOf, keepContender } from './contenders.js'
@@ -150,7 +151,7 @@ export function analyse(plan, records, { not_applied = [] }) {
     closed_driver: driverOf(plan),
     servers: CONTENDERS.filter(({ name }) => trialsOf(name).length > 0).map(({ name, kind, about }) => ({
       ...{ name, kind, about },
-      is_generator_full: trialsOf(name, { kind: 'saturation' }).some((record) => isFullShare(generatorShare(record))),
+      is_generator_full: isFullShare(median(trialsOf(name, { kind: 'saturation' }).map(generatorShare))),
       values: Object.fromEntries(
         Object.entries(TABLES).map(([table, { columns }]) => {
           return [table, Object.fromEntries(columns.map((column) => [column.head, valuesOf(name, column)]))]

@@ -23,7 +23,7 @@ export function benchReport({ servers: all, repeats, closed_driver }) {
   const servers = all.filter(({ kind }) => kind === 'server' || kind === 'floor')
   const batched = servers.filter(({ name }) => name === 'batched')
   return [
-    answer(sentence(servers.some(({ kind }) => kind === 'server') ? servers : direct)),
+    answer(sentence(servers.some(({ kind }) => kind === 'server') ? servers : [...far, ...direct])),
     ...insertsPicture(servers),
     ...['closed', 'rates', 'half'].flatMap((name) => tableOf(name, servers)),
     ...tableOf('far', far),

@@ -1,3 +1,4 @@
+import { COLD_WARMUP_S } from '../../../load/capacity/ladder.js'
 import { UsageError } from '../../../load/command/errors.js'
 import { durationFlag, numberFlag, seedFlag, wholeNumbers } from '../../../load/command/flags.js'
 import { MIX_FLAGS, mixOf } from '../../../load/generators/mix-flags.js'
@@ -82,5 +83,6 @@ function planOf({ a, b, ...flags }) {
     ladders: Math.min(blocks, usual.ladders),
     proves: !flags.quick && !flags['no-proof'],
     rung_s: usual.rung_s,
+    ...(!flags.quick && { cold_warmup_s: COLD_WARMUP_S }),
   }
 }

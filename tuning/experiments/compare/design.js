@@ -2,6 +2,7 @@ import { isSettled, isValid } from '../../../load/capacity/ladder.js'
 import { nextOfProof, PROOF_S } from '../../../load/capacity/proving.js'
 import { isSameCell } from '../../../load/report/format.js'
 import { relaxedCell } from '../../../load/verdict/relax.js'
+import { coldWarmup, coldWarmups_s } from '../../knobs/sides.js'
 import { capacityStep } from '../../stats/capacity-of.js'
 import { visitsOf } from '../../stats/design.js'
 
@@ -32,7 +33,7 @@ export const SIDES = ['a', 'b']
 /**
  * @typedef {TrialRecord[]} Records
  * @typedef {Plan & { sides: Record<string, Side>, concurrency: number[], per_worker_rps: number, blocks: number, ladders: number,
- *   rung_s: number }} ComparePlan ladders: blocks that also look for the maximum; proves: proves the limit of each side that is ours
+ *   rung_s: number, cold_warmup_s?: number }} ComparePlan ladders: blocks that also look for the maximum; proves: proves the limit of each side that is ours
  */
 
 /**
@@ -49,7 +50,13 @@ export function design(plan, records, notApplied = []) {
     if (!next) continue
     const { phase, ...load } = next
     const left_s = (blocksDuration(plan) * (visits.length - i)) / visits.length + proofsDuration(plan, SIDES)
-    return { at: { phase, block, position }, cell: { side }, left_s, load: { ...CLOSED, ...load } }
+    return {
+      at: { phase, block, position },
+      cell: { side },
+      left_s,
+      ...coldWarmup(plan, side),
+      load: { ...CLOSED, ...load },
+    }
   }
   for (const side of plan.mix.entries ? [] : SIDES) {
     const step = refuses(records, side) ? capacityStep('limit', { side }, searchPlan(plan, side), records) : null
@@ -122,9 +129,11 @@ function proofsDuration(plan, sides) {
 }
 
 /** Duration of the blocks, in seconds. @param {ComparePlan} plan */
-function blocksDuration({ blocks, ladders, concurrency, duration_s, rung_s }) {
+function blocksDuration(plan) {
+  const { blocks, ladders, concurrency, duration_s, rung_s } = plan
   const latency_s = concurrency.length * (duration_s + WARMUP_S + START_S)
-  return 2 * (blocks * latency_s + ladders * USUAL_RUNGS * (rung_s + WARMUP_S + START_S))
+  const loads_s = 2 * (blocks * latency_s + ladders * USUAL_RUNGS * (rung_s + WARMUP_S + START_S))
+  return loads_s + coldWarmups_s({ ...plan, warmup_s: WARMUP_S })
 }
 
 /** The share of the answers that refused the request. @param {Records[number]} record */

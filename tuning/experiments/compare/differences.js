@@ -28,12 +28,13 @@ function latencyDifference(both, confidence) {
   const namesOf = (/** @type {Level[]} */ levels) => levels.map(({ name }) => name).join(' and ')
   const found = pairedRatio(both[0].p50_ms, both[1].p50_ms, confidence)
   const refused = namesOf(both.filter(({ isRefused }) => isRefused))
+  const failed = namesOf(both.filter(({ isFailed }) => isFailed))
   // A saturated generator adds the same latency to both sides: a difference despite it is real, but a tie may be due to it.
   const full = namesOf(both.filter(({ isGeneratorFull }) => found.tied && isGeneratorFull))
   const bound = full && `${GENERATOR_FULL} for ${full}`
   return judged(
     { about: `p50 at concurrency ${both[0].workers}`, better: 'less', ...found },
-    refused ? `${refused} refused requests` : bound,
+    refused ? `${refused} refused requests` : failed ? `${failed} failed requests` : bound,
   )
 }
 
@@ -56,7 +57,7 @@ export function answerSentence(differences) {
     .filter(({ because }) => because !== '')
     .map(({ about, because }) => `${about} (${because})`)
   return [
-    apart.join('; ') || 'Nothing tells A from B',
+    apart.join('; ') || (known.length > 0 ? 'Nothing tells A from B' : 'Nothing could be compared'),
     ...(ties.length > 0 ? [`Tied: ${ties.join(', ')}`] : []),
     ...(others.length > 0 ? [`Not compared: ${others.join(', ')}`] : []),
   ]

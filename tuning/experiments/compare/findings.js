@@ -12,6 +12,8 @@ import { proofOf, whyText } from './why.js'
 /** @import { ComparePlan, Records } from './design.js' */
 
 export const PERCENTILES = [0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99]
+/** With fewer successes than this, a side fails requests; the successes alone are then no measure of it. */
+const LEAST_SUCCESS = 0.99
 export const PHASES = ['dns', 'connect', 'tls', 'write', 'wait', 'read']
 
 /**
@@ -68,6 +70,7 @@ function levelOf(valid, side, workers) {
   const trials = valid.filter(({ cell }) => cell.side === side)
   const samples = samplesOf(trials)
   const isAnyRefused = trials.some(isRefused)
+  const isAnyFailed = trials.some(({ traffic }) => traffic.success_ratio < LEAST_SUCCESS)
   const medianOf = (/** @type {(traffic: any) => number | undefined} */ value) => {
     return median(trials.map(({ traffic }) => value(traffic)))
   }
@@ -82,9 +85,10 @@ function levelOf(valid, side, workers) {
     samples,
     phases_ms: PHASES.map((phase) => medianOf((traffic) => traffic.phases_ms?.[phase]?.p50)),
     isRefused: isAnyRefused,
+    isFailed: isAnyFailed,
     refused_ratio: median(trials.map(refusedRatio)),
-    // Values by block. A service that refuses some requests answers the rest sooner, so the rest are no measure of it.
-    p50_ms: new Map(isAnyRefused ? [] : p50_ms),
+    // Values by block. A service that refuses or fails some requests answers the rest sooner, so the rest are no measure of it.
+    p50_ms: new Map(isAnyRefused || isAnyFailed ? [] : p50_ms),
     isGeneratorFull: isFullShare(median(trials.map(generatorShare))),
   }
 }

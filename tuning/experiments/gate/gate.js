@@ -105,6 +105,8 @@ function planOf(flags) {
       hasUrls && [base, flags.head, start, flags.build].some((one) => one !== undefined),
     '--pid-base: requires --url-base; what is started here is known':
       !hasUrls && (flags['pid-base'] || flags['pid-head']),
+    '--pid-base: requires --pid-head, and the other way round':
+      (flags['pid-base'] === undefined) !== (flags['pid-head'] === undefined),
     '--path: requires --start': flags.path !== undefined && !start,
   }
   const [misfit] = Object.entries(misfits).filter(([, isMisfit]) => isMisfit)

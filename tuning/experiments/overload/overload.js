@@ -62,7 +62,13 @@ export const overload = {
     const wanted = SHARES.length + 1
     const problem = valid.length === wanted ? null : `${valid.length} of ${wanted} loads had a valid trial`
     const open = valid.filter(({ at }) => at.share !== undefined)
-    return { problem, peak_rps: peakOf(records) ?? 0, records, open, crowd: trialsAt(records, { phase: CROWD }).at(0) }
+    return {
+      problem,
+      peak_rps: peakOf(records) ?? Number.NaN,
+      records,
+      open,
+      crowd: trialsAt(records, { phase: CROWD }).at(0),
+    }
   },
   report: ({ peak_rps, records, open, crowd }) => [
     answer(sentence(peak_rps, open, crowd)),
@@ -123,6 +129,7 @@ function sentence(peak_rps, open, crowd) {
   const left = open
     .filter(({ load }) => Number(load.rate_rps) > peak_rps)
     .map((record) => `${share(record)} of it at ${record.at.share}x`)
+  if (Number.isNaN(peak_rps)) return 'The peak in a closed loop was not measured.'
   return `Peak in a closed loop: ${count(Math.round(peak_rps))}/s${crowded ?? ''}; goodput left in an overload: ${left.join(', ') || 'not measured'}.`
 }
 

@@ -1,4 +1,5 @@
 import { isSettled, isValid } from '../../../load/capacity/ladder.js'
+import { coldWarmup, coldWarmups_s } from '../../knobs/sides.js'
 import { visitsOf } from '../../stats/design.js'
 import { crossingsOf, nextWorkers, rungsOf } from './climb.js'
 
@@ -25,7 +26,7 @@ const LATER_RUNGS = 2.3
  * @typedef {{ key: string, side: string, driver: string, variant: string }} Series one climb in each block
  * @typedef {Plan & { sides: Record<string, Side>, prices: Record<string, Price>, drivers: string[],
  *   generator_cores?: number, without: Entry[] | null, left_out: string | null, background_rps: number, ceiling_ms: number,
- *   most_workers: number, growth: number, close: number, blocks: number }} RampPlan drivers: the first one answers, the others
+ *   most_workers: number, growth: number, close: number, blocks: number, cold_warmup_s?: number }} RampPlan drivers: the first one answers, the others
  *   check it; without: the mix without the entries that are left out; growth: from one rung to the next in the first block;
  *   close: how far apart the two rungs around the ceiling may be
  */
@@ -44,7 +45,7 @@ export function design(plan, records) {
     if (isSettled(trialsAt(records, side, at), isValid, TRIES)) continue
     const alone = { ...mix, name: entry.name, entries: [entry] }
     const load = { ...common, driver: drivers[0], connections: Math.min(SCREEN_WORKERS, most_workers), mix: alone }
-    return { at, cell: { side }, left_s: whole_s, load }
+    return { at, cell: { side }, left_s: whole_s, ...coldWarmup(plan, side), load }
   }
   const rest = without && { mix: { ...mix, name: `${mix.name} without ${left_out}`, entries: without } }
   const visits = visitsOf({ cells: seriesOf(plan), anchor: null, blocks, seed: mix.seed })
@@ -54,7 +55,8 @@ export function design(plan, records) {
     const connections = nextRung(plan, driver, block, trialsAt(records, side, at))
     if (connections === null) continue
     const load = { ...common, driver, connections, ...(variant === 'without' && rest) }
-    return { at: { ...at, block }, cell: { side }, left_s: (whole_s * (visits.length - i)) / visits.length, load }
+    const left_s = (whole_s * (visits.length - i)) / visits.length
+    return { at: { ...at, block }, cell: { side }, left_s, ...coldWarmup(plan, side), load }
   }
   return null
 }
@@ -85,7 +87,7 @@ export function durationOf(plan) {
   const trial_s = warmup_s + duration_s + START_S
   const first = Math.log(most_workers / START_WORKERS) / Math.log(growth) + 2
   const climbs_s = seriesOf(plan).length * (trial_s + ceiling_ms / 1000) * (first + (blocks - 1) * LATER_RUNGS)
-  return climbs_s + screensOf(plan).length * trial_s
+  return climbs_s + screensOf(plan).length * trial_s + coldWarmups_s(plan)
 }
 
 /** @param {RampPlan} plan @param {string} driver @param {number} block @param {Records} records of the series @returns workers; null if the climb of this block is over */

@@ -1,4 +1,5 @@
 import { availableParallelism } from 'node:os'
+import { COLD_WARMUP_S } from '../../../load/capacity/ladder.js'
 import { UsageError } from '../../../load/command/errors.js'
 import { durationFlag, numberFlag, seedFlag, someOf } from '../../../load/command/flags.js'
 import { DRIVERS } from '../../../load/generators/drivers/index.js'
@@ -114,6 +115,7 @@ function planOf({ a = { url: null, file: null }, b, without, ...flags }) {
     connections: [most_workers],
     slo: { ...base.slo, success_ratio: SUCCESS_RATIO },
     warmup_s: usual.warmup_s,
+    ...(!flags.quick && { cold_warmup_s: COLD_WARMUP_S }),
     sides,
     drivers,
     left_out: without ? without.join(', ') : null,

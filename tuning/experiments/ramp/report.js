@@ -30,14 +30,15 @@ export function rampReport(findings) {
 }
 
 /** @param {RampFindings} findings */
-function methodOf({ plan: { ceiling_ms, blocks, duration_s, warmup_s }, drivers }) {
+function methodOf({ plan: { ceiling_ms, blocks, duration_s, warmup_s, cold_warmup_s }, drivers }) {
+  const cold = cold_warmup_s ? `, or ${cold_warmup_s} s if the run has just started the side` : ''
   const names = Object.entries(drivers).map(([name, version]) => `${name} (${version})`)
   const ceiling_s = ceiling_ms / 1000
   // While the queue fills, the first answer to a worker takes half as long on average.
   const tooLow = `${((50 * ceiling_s) / (duration_s + ceiling_s)).toFixed(1)} %`
   return [
     `Closed loop, ${names.join(', ')}: each worker sends its next request when its answer has arrived. Workers are added until the mean latency is above ${milliseconds(ceiling_ms)}, and then tried between the last rung below it and the first above it; the rate at the ceiling is interpolated between those two, on logarithmic scales.`,
-    `${blocks} blocks, each with every series in random order; a rung lasts ${duration_s} s after ${warmup_s} s of warm-up. After the first block, a climb begins just below the ceiling. Ratios are taken within a block; intervals are based on ranks and need six blocks.`,
+    `${blocks} blocks, each with every series in random order; a rung lasts ${duration_s} s after ${warmup_s} s of warm-up${cold}. After the first block, a climb begins just below the ceiling. Ratios are taken within a block; intervals are based on ranks and need six blocks.`,
     `All workers begin at once, so their first answers arrive sooner than later ones: the mean latency of a rung at the ceiling is up to ${tooLow} too low, and the number of workers as much too high; the rate is not affected.`,
     'Rungs: medians of the blocks. Disks (of a local API): the sum of all disks of this machine; busy: the busiest one.',
   ]

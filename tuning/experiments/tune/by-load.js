@@ -154,7 +154,7 @@ function sentence(name, levels, reason) {
   })
   const isIdle = levels.every(({ loads }) => {
     const all = loads.flatMap(({ effects }) => effects)
-    return all.some(isKnown) && all.every(isSame)
+    return all.some(isKnown) && all.every((one) => isSame(one) && !matters(one))
   })
   const what = isIdle ? 'does nothing here' : said.join('. ')
   return `${name}: ${what}.${reason ? ` ${reason}` : ''}`

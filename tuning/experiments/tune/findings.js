@@ -1,3 +1,4 @@
+import { isValid } from '../../../load/capacity/ladder.js'
 import { proven } from '../../../load/capacity/proving.js'
 import { cellName, isSameCell } from '../../../load/report/format.js'
 import { undosedTexts } from '../../../load/report/proof.js'
@@ -19,6 +20,8 @@ import { needsOf, reasonsOf, SERVICE, settledPlan } from './limits/needs.js'
 
 /** Knobs that change what a row costs Postgres. */
 const GROWTH = ['TABLE_ROWS', 'INDEXES']
+/** A level that keeps less than this share of the successes is not recommended for its latency or its CPU. */
+const LEAST_KEPT = 1 / 1.1
 
 /**
  * Figures for comparing cells. decides: the recommendation uses the figure, in this order; kind: of the trials that have it;
@@ -186,7 +189,9 @@ function problemOf(plan, records) {
   if (anchorCapacity(plan, records) === null) {
     return `the anchor (${cellName(plan.anchor)}) has no capacity: ${lastReason(records)}`
   }
-  return records.some(({ at }) => at.phase === 'block') ? null : 'no cell was measured'
+  const measured = records.filter(({ at }) => at.phase === 'block')
+  if (measured.some(isValid)) return null
+  return measured.length === 0 ? 'no cell was measured' : `no trial of a cell was valid: ${lastReason(measured)}`
 }
 
 /** The reason why a search found nothing. @param {TrialRecord[]} records */
@@ -203,9 +208,13 @@ export function lastReason(records) {
 export function recommendationOf(plan, records) {
   const all = responsesOf(plan, records)
   const known = all.filter(({ decides }) => decides)
+  // Six pairs leave even a large loss undecided if one of them differs.
+  const isWorse = (/** @type {{ verdict: string, ratio: number }} */ { verdict, ratio }) => {
+    return verdict === 'worse' || ratio < LEAST_KEPT
+  }
   const isLosing = (/** @type {string} */ name, /** @type {string | number} */ level) => {
     const success = all.find((response) => response.name === 'success')?.effects ?? []
-    return success.some((effect) => effect.name === name && effect.level === level && effect.verdict === 'worse')
+    return success.some((effect) => effect.name === name && effect.level === level && isWorse(effect))
   }
   const choices = plan.knobs.map(({ name, levels }) => {
     /** by: the response in which the level is better; null for the reference */

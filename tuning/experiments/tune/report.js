@@ -50,6 +50,9 @@ export function matrixReport(findings) {
   ]
 }
 
+/** An interval within this factor of 1 leaves no effect that matters. */
+const NARROW = 1.1
+
 /** @param {TuneFindings} findings */
 function sentence({ responses: [goodput] }) {
   const moving = goodput.effects.filter(({ tied }) => !tied)
@@ -57,6 +60,10 @@ function sentence({ responses: [goodput] }) {
   const undecided = unknown.map(({ name, level }) => `${name}=${level}`)
   const open = undecided.length > 0 ? ` Not decided, for too few pairs: ${undecided.join(', ')}.` : ''
   if (moving.length === 0 && unknown.length > 0 && unknown.length === goodput.effects.length) return open.trim()
+  const wide = goodput.effects.filter(({ low, high }) => Number.isFinite(high) && (low < 1 / NARROW || high > NARROW))
+  const excluded = wide.map((effect) => `${effect.name}=${effect.level} (${ratioText(effect)})`)
+  if (moving.length === 0 && wide.length > 0)
+    return `No effect on the goodput is certain; not excluded: ${excluded.join(', ')}.${open}`
   if (moving.length === 0) return `No knob moves the goodput further than two visits to the same cell differ.${open}`
   const parts = moving.map((effect) => {
     return `${effect.name}=${effect.level} instead of ${effect.reference}: ${ratioText(effect)} (${effect.verdict})`
@@ -219,10 +226,10 @@ function methodLines({ anchor, blocks, capacity_rps, searched, plateau_rps, fixe
 
 /** The recommended settings as a file that the API takes as its `.env`. @param {TuneFindings} findings @param {Run} run */
 export function matrixFiles(
-  { kept: { recommended: levels }, choices, finals, fixed },
+  { problem, kept: { recommended: levels }, choices, finals, fixed },
   { run_id, machine, interrupted },
 ) {
-  if (!levels || interrupted) return /** @type {Record<string, string>} */ ({})
+  if (problem || !levels || interrupted) return /** @type {Record<string, string>} */ ({})
   const lines = Object.entries(levels).map(([name, level]) => {
     if (KNOBS[name].by === 'environment') return `${name}=${level}`
     if (KNOBS[name].by === 'flag') return `# ${name}=${level}: node --max-semi-space-size=${level}`

@@ -19,7 +19,7 @@ import { matrixFiles, matrixReport } from './report.js'
  * @import { Factor } from '../../stats/design.js'
  * @import { ArticlePlan } from './article/article.js'
  * @import { TunePlan } from './design.js'
- * @import { At, Cell } from '../../../load/report/record.js'
+ * @import { Cell } from '../../../load/report/record.js'
  */
 
 const DEFAULTS = { preset: 'limits', seed: 1 }
@@ -149,5 +149,7 @@ function planOf(flags) {
 function distinct(knobs) {
   const twice = knobs.find(({ name }, i) => knobs.findIndex((other) => other.name === name) !== i)
   if (twice) throw new UsageError(`--knob: expected each knob once, got ${twice.name} twice`)
+  if (knobs.every(({ levels }) => levels.length < 2))
+    throw new UsageError('--knob: expected at least two levels of a knob, such as POOL_MAX=5,20, got one of each')
   return knobs
 }

@@ -62,6 +62,7 @@ function one(suspect, elasticity, low, high, more = {}) {
 const EFFECTS = /** @type {const} */ ([
   [one('Postgres', 1, 0.8, 1.2), 'slowing Postgres by 10 % costs 10 % [8–12]'],
   [one('the commit', 0.4, null, null), 'slowing the commit by 10 %: too few pairs to tell'],
+  [{ ...one('the commit', 0.4, null, null), undosed: true }, 'not slowing the commit: too few pairs to tell'],
   [one('core 0', 0.5, -0.5, 1.5), 'slowing core 0 by 10 % costs 5 % [-5 to 15]'],
   [one('core 0', 0, 0, 0), 'slowing core 0 by 10 % costs 0 % [0–0]'],
   [one('the generator', -0.4, -1, 0.2), 'slowing the generator by 10 % gains 4 % [-2 to 11]'],

@@ -77,7 +77,7 @@ t.test('another machine is loaded only with consent', async (t) => {
   ])
   const asked = await sought(plan, { answer: true })
   t.strictSame([asked.error, asked.questions.length], [undefined, 1])
-  t.match(asked.questions[0], /^192\.0\.2\.1: not this machine\./)
+  t.match(asked.questions[0], /^192\.0\.2\.1: not this machine\. Is this load welcome there\?$/)
   for (const answer of [false, null]) {
     const { error, said } = await sought(plan, { answer })
     t.type(error, UsageError)
@@ -93,7 +93,10 @@ t.test('a name says nothing of the way that another load host takes', async (t) 
   t.equal((await sought(named)).error, undefined, 'this machine loads itself')
   t.equal((await sought({ ...named, load_hosts: ['ubuntu@127.0.0.1'] })).error, undefined, 'by whatever name')
   const elsewhere = { ...named, load_hosts: ['ubuntu@127.0.0.1', 'ubuntu@192.0.2.7'] }
-  t.match((await sought(elsewhere)).error.message, 'expected --yes, since localhost is not this machine')
+  t.match(
+    (await sought(elsewhere)).error.message,
+    'expected --yes, since localhost is maybe not this machine, to the load hosts',
+  )
   t.equal(
     (await sought({ ...elsewhere, url: 'http://127.0.0.1:8080/' })).error,
     undefined,

@@ -11,10 +11,15 @@ const RUN = '{"run_id":"id","verb":"sweep","plan":{}}'
 t.test('what is written can be read again', async (t) => {
   const results = Results.create(`${t.testdir()}/run`, 'id')
   results.writeRun({ run_id: 'id', verb: 'sweep', plan: {} })
-  results.appendTrial(/** @type {any} */ ({ trial: 1 }))
-  results.appendTrial(/** @type {any} */ ({ trial: 2 }))
+  const trials = [1, 2].map((trial) => ({ trial, at: { phase: 'ladder' } }))
+  for (const trial of trials) results.appendTrial(/** @type {any} */ (trial))
   t.strictSame(results.readRun(), { run_id: 'id', verb: 'sweep', plan: {} })
-  t.strictSame(results.readTrials(), [{ trial: 1 }, { trial: 2 }])
+  t.strictSame(results.readTrials(), trials)
+  results.appendTrial(/** @type {any} */ ({ trial: 3, experiment: 'search' }))
+  t.match(
+    caught(() => results.readTrials()),
+    { message: /^expected trials of this version in .*, got some of an older one$/ },
+  )
 })
 
 t.test('a folder that holds a run is never written over', async (t) => {

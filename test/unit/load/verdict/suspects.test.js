@@ -58,6 +58,7 @@ const CASES = [
     POSTGRES,
     [{ suspect: 'core 0 (the service)', ...SERVICE, cores: '0' }, GENERATOR],
   ],
+  ['started in a container', { kind: 'started', pid: null, cores: null }, POSTGRES, [GENERATOR]],
 ]
 
 t.test('what can be slowed follows from where the service and Postgres run', async (t) => {

@@ -26,6 +26,7 @@ t.test('every level that is offered is one that the knob accepts', async (t) => 
 
 t.test('a knob on the command line', async (t) => {
   t.strictSame(parseKnob('POOL_MAX=5,10'), { name: 'POOL_MAX', levels: [5, 10] })
+  t.strictSame(parseKnob('LOG_LEVEL=warn,info').levels, ['warn', 'info'], 'whatever the API takes')
   /** @type {[string, RegExp][]} */
   const wrong = [
     ['POOL_MAX', /expected NAME=LEVEL,LEVEL/],
@@ -33,7 +34,7 @@ t.test('a knob on the command line', async (t) => {
     ['POOL_MAX=5,x', /a whole number from 1 to 10000, got "x"/],
     ['POOL_MAX=5,5', /each level of POOL_MAX once/],
     ['POOL_MAX=5,05', /each level of POOL_MAX once/],
-    ['INSERT_MODE=fast', /one of batched, prepared/],
+    ['INSERT_MODE=fast', /one of single, prepared, pipelined, batched/],
     ['NOFILE=700:20000', /expected NOFILE to be a whole number from 32 to 2147483648, got "700:20000"/],
   ]
   for (const [text, message] of wrong) t.throws(() => parseKnob(text), message, text)

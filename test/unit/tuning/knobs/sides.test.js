@@ -23,7 +23,9 @@ t.test('a side has settings that take effect, and no credentials in its URL', as
       line,
     )
   }
-  t.strictSame(sideFlag('a').parse(file('BODY_LIMIT_BYTES=16384')), { url: null, file: path.join(folder, 'a.env') })
+  for (const line of ['BODY_LIMIT_BYTES=16384', 'PGBOUNCER_POOL=4', 'LOG_LEVEL=warn']) {
+    t.strictSame(sideFlag('a').parse(file(line)), { url: null, file: path.join(folder, 'a.env') }, line)
+  }
   t.match(
     caught(() => sideFlag('a').parse(file('INSERT_MOD=single'))),
     { message: /expected settings of the API .* got INSERT_MOD$/ },

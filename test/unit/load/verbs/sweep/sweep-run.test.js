@@ -182,6 +182,21 @@ t.test('rows that are lost at the upper end leave no answer, even if another tri
   t.match(run.problem, /rows were stored/)
 })
 
+t.test('nor does a generator that is late there hide them', async (t) => {
+  const whole = createService({ capacity_rps: TRUE_RPS })
+  let above = 0
+  /** @type {import('../../../../support/simulated/service.js').Serve} */
+  const serve = (step, trial) => {
+    const seen = whole(step, trial)
+    if (step.at.phase !== 'search' || Number(step.load.rate_rps) <= 4000) return seen
+    const loses = ++above === 1
+    return loses ? { ...seen, rows_stored: 10 } : { ...seen, errors: { 'client:ports': 1 } }
+  }
+  const { code, run } = await simulate(sweep, ['--no-proof', '--out', `${memoryFolder(t)}/hidden`], serve)
+  t.equal(code, 1, JSON.stringify(run.capacity))
+  t.match(run.problem, /10 rows were stored/)
+})
+
 t.test("an SLO below the generator's own precision is answered by the reason", async (t) => {
   const service = createService({ capacity_rps: TRUE_RPS })
   /** @type {import('../../../../support/simulated/service.js').Serve} */

@@ -121,7 +121,15 @@ t.test('a service that stops during a ladder has no capacity', async (t) => {
   const stops = (step, trial) => (trial.trial > 1 ? dead : serve(step, trial))
   const { code, stderr } = await sweepOf(t, [...URL_FLAGS, '--rates', '1000,500'], stops)
   t.equal(code, 1)
-  t.match(stderr, /no trustworthy answer: after trial 1, not one request succeeded, even at a rate at which some had: /)
+  t.match(
+    stderr,
+    /no trustworthy answer: after trial 1, not one request succeeded, even under a load under which some had: /,
+  )
+  const loops = ['--driver', 'autocannon', '--connections']
+  const swamped = await sweepOf(t, [...loops, '1,8'], stops)
+  t.equal(swamped.code, 0, 'with more connections than before, it may only be swamped')
+  const fewer = await sweepOf(t, [...loops, '8,1'], stops)
+  t.equal(fewer.code, 1)
 })
 
 t.test('a ladder repeats what contradicts itself by any of its SLOs', async (t) => {

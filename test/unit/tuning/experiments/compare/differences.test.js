@@ -25,7 +25,7 @@ t.test('a side that is slower by 10 % is found', async (t) => {
   t.match(answerSentence(found[0]), /B is worse than A in p50 at concurrency 1: 1\.\d\dx \[/)
   t.match(
     answerSentence(differencesOf([])),
-    /^Nothing tells A from B\. Not compared: p50 at concurrency 1 \(too few blocks\), /,
+    /^Nothing could be compared\. Not compared: p50 at concurrency 1 \(too few blocks\), /,
   )
 })
 
@@ -91,6 +91,12 @@ t.test('without a valid trial of a side there is no answer; who refuses always i
   const refusing = runOf({ limit_rps: 0, noise: 0 })
   t.equal(findingsOf(refusing).problem, null)
   const sentence = answerSentence(differencesOf(refusing))
-  t.match(sentence, /^Nothing tells A from B\. Not compared: p50 at concurrency 1 \(A and B refused requests\), /)
+  t.match(sentence, /^Nothing could be compared\. Not compared: p50 at concurrency 1 \(A and B refused requests\), /)
   t.match(sentence, /maximum rate \(too few blocks\)\.$/)
+  // Errors that come at once leave the core to the successes.
+  const failing = runOf({ b: 0.5 }).map((record) => {
+    const fails = record.cell.side === 'b' && record.at.phase === 'latency'
+    return fails ? { ...record, traffic: { ...record.traffic, success_ratio: 0.4 } } : record
+  })
+  t.match(answerSentence(differencesOf(failing)), /Not compared: p50 at concurrency 1 \(B failed requests\), /)
 })

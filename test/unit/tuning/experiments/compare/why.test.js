@@ -53,8 +53,11 @@ t.test('a side behind a URL is not dosed, and the report says so once; nor is an
   const minutesOf = (/** @type {any} */ plan) => Number(/about (\d+) min/.exec(String(compare.size?.(plan)))?.[1])
   const theirs = { a: PLAN.sides.a, b: PLAN.sides.b }
   t.equal(minutesOf(planned({})) - minutesOf(planned({ 'no-proof': true })), 2)
-  t.equal(minutesOf(planned(theirs)), minutesOf(planned({ 'no-proof': true })))
+  t.equal(minutesOf(planned({ 'no-proof': true })) - minutesOf(planned(theirs)), 2, 'ours are warmed up in each visit')
   t.ok(minutesOf(planned({ quick: true })) <= 2)
+  const coldIn = (/** @type {any} */ plan) => design(plan, [])?.cold_warmup_s
+  t.equal(coldIn(planned({})), COLD_WARMUP_S, 'each visit starts a side of ours, which is cold')
+  t.strictSame([coldIn(planned(theirs)), coldIn(planned({ quick: true }))], [undefined, undefined])
 })
 
 t.test('a search for the rate limit proves nothing, and a refusal in a proof starts no search', async (t) => {

@@ -107,15 +107,16 @@ t.test('a level with which fewer requests succeed is not recommended for its lat
     probes: { api: {} },
     traffic: { goodput_rps: 1000, success_ratio: 1, latency_ms: { p99: 100 }, ...traffic },
   })
-  const recommended = (/** @type {number} */ success_ratio) => {
-    const records = Array.from({ length: 8 }, (_, block) => [
+  const recommended = (/** @type {number} */ success_ratio, first = success_ratio) => {
+    const records = Array.from({ length: 6 }, (_, block) => [
       trialOf(cells[0], block, {}),
-      trialOf(cells[1], block, { success_ratio, latency_ms: { p99: 10 } }),
+      trialOf(cells[1], block, { success_ratio: block === 0 ? first : success_ratio, latency_ms: { p99: 10 } }),
     ]).flat()
     return recommendationOf({ knobs: [{ name: 'POOL_MAX', levels: [20, 5] }] }, /** @type {any} */ (records)).levels
   }
   t.strictSame(recommended(1), { POOL_MAX: 5 })
   t.strictSame(recommended(0.5), { POOL_MAX: 20 })
+  t.strictSame(recommended(0.1, 1), { POOL_MAX: 20 }, 'even if one block leaves the loss undecided')
 })
 
 t.test('ties are printed as ties', async (t) => {
@@ -395,10 +396,21 @@ t.test('too few pairs decide nothing, and that is not said to be nothing', async
   t.match(text, '- POOL_MAX: 4 instead of 20: not decided, for too few pairs.')
   t.match(text, '0.50x [too few pairs]')
   t.notMatch(text, /tied|does nothing/)
+  const faster = { seen: 'p99', level: 4, ratio: 0.7, low: 0.6, high: 0.8, tied: false, verdict: 'better' }
+  const moved = { ...level, loads: /** @type {any} */ ([{ kind: 'above', effects: [faster], lost: {} }]) }
+  t.match(markdownOf(byLoadBlocks([moved], {})), '- POOL_MAX: 4 instead of 20: p99 0.70x at 1.5x.')
 
   const plan = { ...PLAN, blocks: 1 }
   const found = tune.analyse(plan, runOf(designMatrix, plan), {})
   const [said] = /** @type {any[]} */ (tune.report(found)).flatMap(({ kind, text }) => (kind === 'answer' ? text : []))
   t.match(said, /Not decided, for too few pairs: [A-Z_]+=/)
   t.notMatch(said, /No knob moves/)
+
+  const invalid = runOf(designMatrix, plan).map((record) => {
+    const outcome = { verdict: 'invalid', because: 'it was late', blame: 'generator' }
+    return record.at.phase === 'block' ? { ...record, outcome } : record
+  })
+  const none = /** @type {any} */ (tune.analyse(plan, /** @type {any} */ (invalid), {}))
+  t.equal(none.problem, 'no trial of a cell was valid: it was late')
+  t.strictSame(tune.files?.(none, /** @type {any} */ ({ interrupted: false })), {}, 'so nothing is recommended')
 })
