@@ -49,14 +49,20 @@ t.test('a service is started for the run, and ended after it with all that belon
 t.test("of a service in a container, whose processes are nobody's children here, nothing is made up", async (t) => {
   const { folder, url, start, out } = await service(t)
   // Named like the program that starts containers; the name is what such a command is known by.
-  fs.writeFileSync(`${folder}/docker`, '#!/bin/sh\nsh -c "$2" &\nwait\n', { mode: 0o755 })
+  const docker = `#!/bin/sh
+trap 'kill -- -"$(cat ${folder}/group)"; exit' TERM INT
+(setsid sh -c "echo \\$\\$ > ${folder}/group; $2" &)
+mkfifo ${folder}/nobody
+read _ < ${folder}/nobody
+`
+  fs.writeFileSync(`${folder}/docker`, docker, { mode: 0o755 })
   const argv = ['sweep', '--url', url, '--start', `${folder}/docker run '${start}'`, ...SHORT, '--out', out]
   const { code, stderr } = await startLab(argv).ended
   t.equal(code, 0, stderr)
   const [{ target, probes }] = readTrials(out)
   t.match(target, { kind: 'started', pid: null, cores: null })
   t.equal(probes.api.cpu_core_ratio, undefined, 'which would be that of the command')
-  t.strictSame(processesOf(folder), [], 'and it was ended')
+  await until('the end of the container', () => processesOf(folder).length === 0)
 })
 
 t.test('Ctrl-C ends the wait for a service that does not answer, and the service', async (t) => {
