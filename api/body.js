@@ -86,7 +86,6 @@ export function boundPieces(req, refuse) {
       readBytes = bytesRead
     } else if (++pieces > FREE_PIECES + bytes / BYTES_PER_PIECE) {
       req.off('data', count)
-
       // The rest of the read may hold ten thousand pieces, and nothing can stop the parser within a read. This keeps it from putting each
       // into the stream, which is what costs (undocumented: lib/_http_common.js; tested on Node 20 and 26).
       Reflect.set(req, '_dumped', true)

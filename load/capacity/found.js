@@ -90,6 +90,6 @@ export function boundOf(records, found) {
   if (!found || found.high_rps !== null) return null
   const low_rps = found.low_rps ?? 0
   const invalid = of(records, 'search').filter((trial) => !isValid(trial) && Number(trial.load.rate_rps) > low_rps)
-  // Lost rows are the worst that can be said of a service, and no other reason hides them.
+  // Lost rows are reported even if other trials were invalid for other reasons.
   return invalid.findLast(({ outcome }) => outcome.blame === 'rows') ?? invalid.at(-1) ?? null
 }

@@ -80,7 +80,7 @@ function variable(flag, name) {
 function contents(flag, file) {
   try {
     const found = statSync(file)
-    // It is read again when the run begins.
+    // It is read again when the run begins, and a pipe can be read only once.
     if (!found.isFile()) throw new UsageError(`--${flag}: expected a regular file with the secret, got ${file}`)
     const { size } = found
     if (size > MAX_BYTES) throw new UsageError(`--${flag}: expected ${file} to hold one secret, got ${size} bytes`)

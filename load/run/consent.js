@@ -42,7 +42,7 @@ export async function seekConsent(
   const isHere = await Promise.all(targets.map(async ({ url }) => isKnown(url) && (await isThisMachine(url))))
   const others = targets.filter((_, i) => !isHere[i]).map(({ url }) => new URL(url).hostname)
   if (others.length === 0 || isAgreed) return
-  const why = isElsewhere ? 'maybe not this machine, to the load hosts' : 'not this machine'
+  const why = isElsewhere ? 'possibly not this machine for the load hosts' : 'not this machine'
   const answer = await ask(`${others.join(' and ')}: ${why}. Is this load welcome there?`)
   if (answer === null) throw new UsageError(`expected --yes, since ${others.join(' and ')} is ${why}`)
   if (!answer) throw new UsageError('expected a yes, got none: nothing was sent')

@@ -46,7 +46,7 @@ t.test('a service is started for the run, and ended after it with all that belon
   for (const file of fs.readdirSync(out)) t.notMatch(fs.readFileSync(`${out}/${file}`, 'utf8'), 'hunter2', file)
 })
 
-t.test("of a service in a container, whose processes are nobody's children here, nothing is made up", async (t) => {
+t.test("nothing is claimed about a service in a container, whose processes are not the command's", async (t) => {
   const { folder, url, start, out } = await service(t)
   // Named like the program that starts containers; the name is what such a command is known by.
   const docker = `#!/bin/sh

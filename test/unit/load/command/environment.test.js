@@ -54,7 +54,7 @@ t.test('variables that merely begin with PG are left alone', async (t) => {
   )
 })
 
-t.test('a program that must connect directly is told of no proxy', async (t) => {
+t.test('a program that must connect directly is given no proxy settings', async (t) => {
   const proxies = { HTTP_PROXY: 'http://p:1', https_proxy: 'http://p:2', ALL_PROXY: 'http://p:3' }
   Object.assign(process.env, proxies, { HTTP_PROXY_OF_ANOTHER: 'x' })
   t.teardown(() => {

@@ -88,14 +88,14 @@ t.test('another machine is loaded only with consent', async (t) => {
   t.match((await sought({ sides, mix: SWEEP.mix })).error.message, '--yes, since 192.0.2.1 is')
 })
 
-t.test('a name says nothing of the way that another load host takes', async (t) => {
+t.test('with other load hosts, a name needs consent even if it means this machine here', async (t) => {
   const named = { ...SWEEP, url: 'http://localhost:8080/user', shown_url: undefined }
   t.equal((await sought(named)).error, undefined, 'this machine loads itself')
   t.equal((await sought({ ...named, load_hosts: ['ubuntu@127.0.0.1'] })).error, undefined, 'by whatever name')
   const elsewhere = { ...named, load_hosts: ['ubuntu@127.0.0.1', 'ubuntu@192.0.2.7'] }
   t.match(
     (await sought(elsewhere)).error.message,
-    'expected --yes, since localhost is maybe not this machine, to the load hosts',
+    'expected --yes, since localhost is possibly not this machine for the load hosts',
   )
   t.equal(
     (await sought({ ...elsewhere, url: 'http://127.0.0.1:8080/' })).error,

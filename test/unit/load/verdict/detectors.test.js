@@ -739,7 +739,7 @@ t.test('a service is busy with garbage, with passwords, with one long piece of w
       [],
     ],
     [
-      'as many threads as there may be, on no more than a core in all: near it at the most',
+      'one core used by an unknown number of threads: near the limit at most',
       { target: { cores: null }, probes: { api: { cpu_core_ratio: 0.93 } } },
       0.89,
       ['the service used 93 % of a core'],

@@ -378,7 +378,7 @@ t.test('a core that an unpinned service may use, too, is not said to be filled b
   t.equal(judge(record, SLO).verdict, 'fail', 'whether Postgres is looked at changes nothing')
 })
 
-t.test('late errors of one entry are no fault of a generator that was a little late', async (t) => {
+t.test('errors of one entry are not blamed on a generator that was slightly late', async (t) => {
   const entries = { p99_ms: 100, success_ratio: 0.99, by_entry: { export: { success_ratio: 0.99 } } }
   const of = (/** @type {object} */ errors) => {
     const by_entry = { export: { completed: 475, ok: 475, failed: 25 } }

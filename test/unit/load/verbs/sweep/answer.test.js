@@ -134,7 +134,7 @@ t.test('an entry of a mix that was never sent has no success ratio', async (t) =
   t.match(text, /\| rare +\| +0 \| +– \| +– \| +– \|/)
 })
 
-t.test('a limit that nothing shows is not said to be none', async (t) => {
+t.test('a limit that cannot be seen is not reported as no limit', async (t) => {
   const limit = { resource: 'none-reached', evidence: [], runner_up: null, runner_up_evidence: [], confirmed: null }
   const said = (/** @type {object} */ findings) => textsOf({ limit, ...findings }).find((text) => /^Limit:/.test(text))
   t.match(said({}), /^Limit: none-reached: trials missed the SLO, but no resource that can be seen was at its limit\./)

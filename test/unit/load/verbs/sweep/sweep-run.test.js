@@ -182,7 +182,7 @@ t.test('rows that are lost at the upper end leave no answer, even if another tri
   t.match(run.problem, /rows were stored/)
 })
 
-t.test('nor does a generator that is late there hide them', async (t) => {
+t.test('lost rows are reported even if the generator failed in later trials', async (t) => {
   const whole = createService({ capacity_rps: TRUE_RPS })
   let above = 0
   /** @type {import('../../../../support/simulated/service.js').Serve} */
