@@ -1,8 +1,8 @@
-import { boundPieces } from './body.js'
+import { boundPieces, discard } from './body.js'
 import { ApiError } from './errors.js'
 import { ClientGone, problem, send } from './http.js'
 import { createCauseLog } from './log.js'
-import { enter, LAST_ON_CONNECTION, leave, lineOf, refuseBytes, refuseMore } from './pipelining.js'
+import { enter, LAST_ON_CONNECTION, leave, lineOf, refuseBytes, refuseConnect, refuseMore } from './pipelining.js'
 import { createRoutes } from './routes.js'
 
 /**
@@ -15,7 +15,10 @@ import { createRoutes } from './routes.js'
  * @import { Logger } from 'pino'
  */
 
-/** Gives every request exactly one answer. @param {{ users: Users, gate: Gate, log: Logger, bodyLimitBytes: number }} parts */
+/**
+ * Gives every request exactly one answer, unless its client is gone or an earlier answer has ended the connection.
+ * @param {{ users: Users, gate: Gate, log: Logger, bodyLimitBytes: number }} parts
+ */
 export function createApp({ users, gate, log, bodyLimitBytes }) {
   const route = createRoutes({ users, gate, bodyLimitBytes })
   const stats = { inFlight: 0, answers: /** @type {Counters} */ ({}), problems: /** @type {Counters} */ ({}) }
@@ -32,18 +35,18 @@ export function createApp({ users, gate, log, bodyLimitBytes }) {
   async function handle(req, res, handler = route) {
     const line = lineOf(req.socket)
     // Node closes the connection after that answer, so what is stored for this request could not be acknowledged.
-    if (line.isEnding) return void req.resume()
+    if (line.isEnding) return discard(req)
     enter(line, req)
     stats.inFlight++
     if (req.headers['transfer-encoding'] !== undefined) {
       boundPieces(req, () => refuseMore('chunks_too_small', req.socket, countRefused))
     }
-    const isHostless = lacksHost(req)
-    if (isHostless || asksForAnother(req)) Object.assign(line, { last: req, isEnding: true })
+    const isMisaddressed = !hasOneHost(req)
+    if (isMisaddressed || asksForAnother(req)) Object.assign(line, { last: req, isEnding: true })
     let answer
     if (gate.lets()) {
       try {
-        answer = await (isHostless ? refuseHost() : handler(req))
+        answer = await (isMisaddressed ? refuseHost() : handler(req))
       } catch (error) {
         answer = answerTo(error, req)
       }
@@ -75,6 +78,8 @@ export function createApp({ users, gate, log, bodyLimitBytes }) {
     refuseExpectation: (req, res) => handle(req, res, () => Promise.reject(new ApiError('expectation_failed'))),
     /** Handles the server's `clientError`. @param {Error & { code?: string }} error @param {Duplex} socket */
     clientError: (error, socket) => refuseBytes(error, socket, countRefused),
+    /** Handles the server's `connect`: this is no proxy. @param {IncomingMessage} _req @param {Duplex} socket */
+    refuseConnect: (_req, socket) => refuseConnect(socket, countRefused),
     drain() {
       draining = true
     },
@@ -83,9 +88,12 @@ export function createApp({ users, gate, log, bodyLimitBytes }) {
 
 /** @typedef {ReturnType<typeof createApp>} App */
 
-/** HTTP/1.1 requires the header, empty or not (RFC 9112, 3.2). @param {IncomingMessage} req */
-function lacksHost({ headers, httpVersion }) {
-  return headers.host === undefined && httpVersion === '1.1'
+/**
+ * HTTP/1.1 requires exactly one Host, which may be empty (RFC 9112, 3.2). The server joins repeated ones with a comma and a space, which
+ * no host contains. @param {IncomingMessage} req
+ */
+function hasOneHost({ headers: { host }, httpVersion }) {
+  return host === undefined ? httpVersion !== '1.1' : !host.includes(', ')
 }
 
 /**
@@ -96,7 +104,7 @@ function asksForAnother({ headers }) {
   return headers.upgrade !== undefined && /\bupgrade\b/i.test(headers.connection ?? '')
 }
 
-const refuseHost = () => Promise.reject(new ApiError('malformed_http', 'expected a Host header'))
+const refuseHost = () => Promise.reject(new ApiError('malformed_http', 'expected one Host header'))
 
 /** @typedef {Record<string, number>} Counters */
 

@@ -5,7 +5,7 @@ import { ApiError } from './errors.js'
  * @import { RoundTrip } from './round-trip.js'
  */
 
-/** Maximum time that a shared statement may delay the next one: a connection that died silently never responds. */
+/** A statement without an answer for this long leaves room for another one: a connection that died silently never responds. */
 const PATIENCE_MS = 1000
 
 /** Weight of the newest statement in the average statement time. */
@@ -63,16 +63,19 @@ export function createBatcher({ insertOne, insertMany, roundTrip }, { batchSlots
   let waiting = []
   let statementsOnTheirWay = 0
   let rowsOnTheirWay = 0
+  let overdue = 0
   let isFlushing = false
   let statement_ms = 0
   let most = 1
   let mostFull = 1
   const fullRows = batchMaxRows >= FULL_ROWS ? FULL_ROWS : Number.POSITIVE_INFINITY
+  // One for an overdue statement, and one for the next. Where no connection is left for that, the pool says so in time.
+  const overdueSlots = Math.max(2, batchSlots)
 
   const isFull = () => waiting.length >= fullRows
   const slotIsFree = () =>
     statementsOnTheirWay < (isFull() ? mostFull : most) ||
-    (statementsOnTheirWay < batchSlots && rowsOnTheirWay === statementsOnTheirWay)
+    (statementsOnTheirWay < (overdue > 0 ? overdueSlots : batchSlots) && rowsOnTheirWay === statementsOnTheirWay)
 
   /** Flushes once all arrived input has been read: Node runs immediates before it waits for more. */
   function flushSoon() {
@@ -99,14 +102,18 @@ export function createBatcher({ insertOne, insertMany, roundTrip }, { batchSlots
     statementsOnTheirWay++
     rowsOnTheirWay += rows
     const sentAt_ms = performance.now()
-    // A statement without an answer must not delay the next ones for long: after this time, it no longer counts as shared.
+    let isOverdue = false
     const patience = setTimeout(() => {
+      // It no longer counts as shared.
       rowsOnTheirWay -= rows - 1
       rows = 1
+      isOverdue = true
+      overdue++
       flushSoon()
     }, PATIENCE_MS)
     await (batch.length === 1 ? storeAlone(batch[0]) : storeTogether(batch))
     clearTimeout(patience)
+    if (isOverdue) overdue--
     statementsOnTheirWay--
     rowsOnTheirWay -= rows
     statement_ms += (statement_ms === 0 ? 1 : NEWEST_WEIGHT) * (performance.now() - sentAt_ms - statement_ms)
@@ -126,9 +133,28 @@ export function createBatcher({ insertOne, insertMany, roundTrip }, { batchSlots
       batch.forEach(({ resolve }, i) => void resolve(ids[i]))
     } catch (error) {
       // One bad row must not fail its neighbours. After any other error, a second attempt would fail too, or store a row twice.
-      if (error instanceof ApiError && ABOUT_A_ROW.has(error.code)) await Promise.all(batch.map(storeAlone))
+      if (error instanceof ApiError && ABOUT_A_ROW.has(error.code)) await storeEach(batch)
       else for (const { reject } of batch) reject(error)
     }
+  }
+
+  /** Stores rows one by one, in the place of their statement and in those still free: reads need a connection, too. @param {Waiting[]} batch */
+  async function storeEach(batch) {
+    const rows = batch.values()
+    let workers = Math.min(batch.length, 1 + Math.max(0, sharedMax - statementsOnTheirWay))
+    const addPlaces = (/** @type {number} */ places) => {
+      statementsOnTheirWay += places
+      rowsOnTheirWay += places
+    }
+    const work = async () => {
+      for (const row of rows) await storeAlone(row)
+      // The last one has the place of the statement.
+      if (--workers === 0) return
+      addPlaces(-1)
+      flushSoon()
+    }
+    addPlaces(workers - 1)
+    await Promise.all(Array.from({ length: workers }, work))
   }
 
   /** @type {Insert} */

@@ -49,7 +49,7 @@ export function createBody(limitBytes) {
 }
 
 /**
- * Takes a body of known length straight from Node's parser, which passes each piece, then null, to the request's push()
+ * Takes a body without chunks straight from Node's parser, which passes each piece, then null, to the request's push()
  * (undocumented: lib/_http_common.js; tested on Node 20 and 26). The stream behind push() would emit them as events some ticks
  * later, which costs about a tenth of a request that stores nothing.
  * @param {IncomingMessage} req its body must be unread, and its handler must not have returned
@@ -86,15 +86,28 @@ export function boundPieces(req, refuse) {
       readBytes = bytesRead
     } else if (++pieces > FREE_PIECES + bytes / BYTES_PER_PIECE) {
       req.off('data', count)
-      // The rest of the read may hold ten thousand pieces, and nothing can stop the parser within a read. This keeps it from putting each
-      // into the stream, which is what costs (undocumented: lib/_http_common.js; tested on Node 20 and 26).
-      Reflect.set(req, '_dumped', true)
-      // Without this, a flowing body would resume the paused socket while an earlier request is still unanswered.
-      req._read = () => {}
+      bypassStream(req)
       refuse()
       socket.pause()
     }
   })
+}
+
+/** Drops a body without an answer. @param {IncomingMessage} req */
+export function discard(req) {
+  bypassStream(req)
+  req.resume()
+}
+
+/**
+ * Drops the rest of a body. One read may hold ten thousand pieces, and nothing can stop the parser within a read. This keeps it from
+ * putting each into the stream, which is what costs (undocumented: lib/_http_common.js; tested on Node 20 and 26).
+ * @param {IncomingMessage} req
+ */
+function bypassStream(req) {
+  Reflect.set(req, '_dumped', true)
+  // Without this, a flowing body would resume a paused socket while an earlier request is still unanswered.
+  req._read = () => {}
 }
 
 /** Allocates outside Node's buffer pool, where a small slice would keep 8 KiB alive. @param {Buffer} buffer @param {number} capacityBytes */

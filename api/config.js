@@ -8,7 +8,7 @@ import { SETTINGS } from './settings.js'
 /** Query parameters allowed in DATABASE_URL. */
 const URL_PARAMETERS = ['sslmode', 'sslrootcert', 'sslcert', 'sslkey', 'host', 'options', 'application_name']
 
-/** Environment variables that pg itself reads, and that `.env` may therefore contain. */
+/** Those of pg's own environment variables that `.env` may contain. */
 const PG_VARIABLES = ['PGHOST', 'PGPORT', 'PGUSER', 'PGPASSWORD', 'PGDATABASE', 'PGSSLMODE', 'PGOPTIONS', 'PGAPPNAME']
 
 /** Number of threads that hash passwords, which libuv reads from the environment of the process. */
@@ -22,7 +22,10 @@ export class ConfigError extends Error {}
  * @param {NodeJS.ProcessEnv} [env] @returns {Readonly<Config>} @throws {ConfigError}
  */
 export function readConfig(env = process.env, dotenvFile = '.env') {
-  const merged = { ...readDotenv(dotenvFile), ...env }
+  // Shells write an empty value for "not set": it must not hide that of .env.
+  const set = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''))
+  const merged = { ...readDotenv(dotenvFile), ...set }
+  refuseSeveralHosts(merged)
   const values = Object.entries(SETTINGS).map(([name, setting]) => {
     const camelCase = name.toLowerCase().replace(/_(.)/g, (_, letter) => letter.toUpperCase())
     return [camelCase, settingValue(name, setting, merged[name])]
@@ -65,10 +68,10 @@ export function threadsOf(size) {
 /** @param {string} file */
 function readDotenv(file) {
   if (!existsSync(file)) return {}
-  const values = parseDotenv(readFileSync(file))
+  const values = parseDotenv(textOf(file))
   for (const [name, value] of Object.entries(values)) {
     // pg reads its variables from the environment.
-    if (PG_VARIABLES.includes(name)) process.env[name] ??= value
+    if (PG_VARIABLES.includes(name)) process.env[name] ||= value
     else if (!Object.hasOwn(SETTINGS, name)) {
       throw wrong(file, 'only known settings (see .env.example)', JSON.stringify(name))
     }
@@ -76,15 +79,35 @@ function readDotenv(file) {
   return values
 }
 
+/** @param {string} file */
+function textOf(file) {
+  try {
+    return readFileSync(file)
+  } catch (error) {
+    throw wrong(file, 'a file with settings that this user may read', String(/** @type {any} */ (error).code))
+  }
+}
+
 /** @param {string} name @param {Setting} setting @param {string} [raw] */
 function settingValue(name, { default: byDefault, expected, levels, form, min = 1, max = 0 }, raw) {
-  // .env files and shells write an empty value for "not set".
+  // So do .env files.
   if (raw === undefined || raw === '') return byDefault
   if (levels?.includes(raw) || (form && FORMS[form](raw))) return raw
   // Only whole numbers have a nonempty range.
   if (/^\d{1,15}$/.test(raw) && Number(raw) >= min && Number(raw) <= max) return Number(raw)
   // A URL may contain a password.
   throw wrong(name, expected, form === 'url' ? 'something else' : JSON.stringify(raw))
+}
+
+/** libpq would try several hosts in turn; pg takes the list for one name. @param {NodeJS.ProcessEnv} env */
+function refuseSeveralHosts({ DATABASE_URL: url = '', PGHOST = '' }) {
+  // Several hosts with ports are no URL for Node.
+  const [, authority = ''] = /^\w+:\/\/([^/?#]*)/.exec(url) ?? []
+  const named = URL.canParse(url) ? new URL(url).searchParams.get('host') : null
+  const ofUrl = named || authority.slice(authority.lastIndexOf('@') + 1)
+  const host = ofUrl || PGHOST
+  // The path of a socket may contain a comma.
+  if (!host.startsWith('/') && host.includes(',')) throw wrong(ofUrl ? 'DATABASE_URL' : 'PGHOST', 'one host', 'several')
 }
 
 /** Refuses pg's modes that encrypt without verifying the server, and URL parameters that are unknown or repeated. @param {NodeJS.ProcessEnv} env */
@@ -118,5 +141,5 @@ const wrong = (/** @type {string} */ name, /** @type {string} */ expected, /** @
 
 const FORMS = {
   host: (/** @type {string} */ raw) => isIP(raw) !== 0 || /^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$/.test(raw),
-  url: (/** @type {string} */ raw) => URL.canParse(raw) && /^postgres(ql)?:$/.test(new URL(raw).protocol),
+  url: (/** @type {string} */ raw) => /^postgres(ql)?:\/\//i.test(raw) && URL.canParse(raw),
 }

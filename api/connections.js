@@ -11,7 +11,7 @@ import { ConfigError } from './config.js'
 /** Limit on a login or statement of the readiness check; /readyz itself answers sooner. */
 const SESSION_TIMEOUT_MS = 2000
 
-/** Refuses settings with which every pg connection would fail. @param {Config} config @throws {ConfigError} */
+/** Refuses settings that pg cannot read: every connection would fail. @param {Config} config @throws {ConfigError} */
 export function checkDatabaseSettings({ databaseUrl }) {
   try {
     const { port } = new pg.Client({ connectionString: databaseUrl })
@@ -22,7 +22,7 @@ export function checkDatabaseSettings({ databaseUrl }) {
   }
 }
 
-/** Opens a session outside the pool, for the readiness check. @param {Config} config @returns {Promise<Session>} */
+/** Opens a session outside the pool, for the readiness check. DATABASE_URL may give it another name. @param {Config} config @returns {Promise<Session>} */
 export async function openSession({ databaseUrl }) {
   const client = new LoginClient({
     connectionString: databaseUrl,
@@ -36,8 +36,14 @@ export async function openSession({ databaseUrl }) {
   return /** @type {any} */ (client)
 }
 
-/** Closes the socket if a login fails on our side (no password, say): pg leaves it open, so Postgres keeps a backend for a minute. */
+/**
+ * Closes sockets that pg leaves open: after a login that failed on our side (no password, say), Postgres would keep a backend for a
+ * minute; a silent server never closes its side.
+ */
 class LoginClient extends /** @type {new (...args: any[]) => any} */ (pg.Client) {
+  /** When the login began. */
+  begun_ms = performance.now()
+
   /** @param {(error: Error | null) => void} [callback] pg-pool's */
   connect(callback) {
     // An 'error' event without a listener crashes the process, and a dying server can cause one with its greeting, before any
@@ -49,6 +55,21 @@ class LoginClient extends /** @type {new (...args: any[]) => any} */ (pg.Client)
       throw error
     })
     return callback ? void connected.then(() => callback(null), callback) : connected
+  }
+
+  /**
+   * Says goodbye, and cuts the connection if the server does not answer; not in a pipeline, which may owe many answers and has its own
+   * watchdog. @param {() => void} [callback] pg-pool's
+   */
+  end(callback) {
+    const { query_timeout } = this.connectionParameters
+    const { stream } = this.connection
+    const ended = super.end(callback)
+    if (query_timeout > 0 && !stream.destroyed && !this._ended) {
+      const cut = setTimeout(() => stream.destroy(), query_timeout).unref()
+      this.connection.once('end', () => clearTimeout(cut))
+    }
+    return ended
   }
 }
 
@@ -91,7 +112,7 @@ export function openPool(config, log, options) {
 /**
  * @typedef {pg.Client} Session
  * @typedef {pg.Pool} ClientPool
- * @typedef {pg.PoolClient} Client
+ * @typedef {pg.PoolClient & { begun_ms: number }} Client
  * @typedef {pg.QueryConfig} Statement
  * @typedef {pg.QueryResult} Result
  */

@@ -16,7 +16,8 @@ const LOOK_MS = 20
  * Stops accepting connections, lets all requests that have arrived finish, and closes the pool, all within `timeoutMs`.
  * @param {{ server: Server, sockets: Pick<Map<net.Socket, unknown>, 'keys'>, app: App, pool: Pool, timeoutMs: number }} parts
  *   sockets: the server's open ones
- * @returns {Promise<{ isComplete: boolean, dropped: number }>} dropped: requests unanswered at the timeout
+ * @returns {Promise<{ isComplete: boolean, dropped: number, waitedFor?: 'clients' | 'database' }>} dropped: requests unanswered at the
+ *   timeout; waitedFor: whom the drain still waited for
  */
 export async function drain({ server, sockets, app, pool, timeoutMs }) {
   app.drain()
@@ -25,13 +26,21 @@ export async function drain({ server, sockets, app, pool, timeoutMs }) {
   const late = new Promise((resolve) => {
     timer = setTimeout(resolve, timeoutMs, false)
   })
-  const isComplete = await Promise.race([finish(server, sockets, app, pool), late])
+  let isServed = false
+  const finish = async () => {
+    await untilServed(server, sockets, app)
+    isServed = true
+    await pool.end()
+    return true
+  }
+  const isComplete = await Promise.race([finish(), late])
   clearTimeout(timer)
-  return { isComplete, dropped: app.stats.inFlight }
+  const dropped = app.stats.inFlight
+  return isComplete ? { isComplete, dropped } : { isComplete, dropped, waitedFor: isServed ? 'database' : 'clients' }
 }
 
-/** @param {Server} server @param {Pick<Map<net.Socket, unknown>, 'keys'>} sockets @param {App} app @param {Pool} pool */
-async function finish(server, sockets, app, pool) {
+/** @param {Server} server @param {Pick<Map<net.Socket, unknown>, 'keys'>} sockets @param {App} app */
+async function untilServed(server, sockets, app) {
   // http.Server's close() would drop idle connections at once, and with them requests on their way. net.Server's close() only
   // stops accepting. A busy client's next answer carries `Connection: close`; idle connections are closed after GRACE_MS.
   const closed = new Promise((resolve) => net.Server.prototype.close.call(server, resolve))
@@ -50,6 +59,4 @@ async function finish(server, sockets, app, pool) {
   clearInterval(idle)
   // A client that has reset its connection may still have a row under way.
   while (app.stats.inFlight > 0) await new Promise((resolve) => setTimeout(resolve, LOOK_MS))
-  await pool.end()
-  return true
 }

@@ -42,8 +42,9 @@ export const insertModes = {
 
   batched: (pool, config) => {
     const insertOne = insertModes.prepared(pool, config)
-    // One connection is reserved for reads and for measuring the round trip.
-    const limits = { ...config, sharedMax: Math.max(1, config.poolMax - 1) }
+    // Shared statements leave one connection for reads and for measuring the round trip, unless there is only one.
+    const sharedMax = Math.max(1, config.poolMax - 1)
+    const limits = { ...config, batchSlots: Math.min(config.batchSlots, config.poolMax), sharedMax }
     const roundTrip = createRoundTrip(pool.roundTrip)
     return createBatcher({ insertOne, insertMany: (users) => insertMany(pool, users), roundTrip }, limits)
   },

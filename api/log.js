@@ -5,8 +5,8 @@ import pino from 'pino'
 /** Minimum interval between log entries for the same cause. */
 const REPEAT_MS = 60_000
 
-/** Limits memory if every error text is different. */
-const MAX_TEXTS = 100
+/** Limits memory if every error is another cause. */
+const MAX_CAUSES = 100
 
 /** Creates the log: one JSON object per line. @param {string} level @param {DestinationStream} [destination] default: stdout */
 export function createLog(level, destination) {
@@ -15,16 +15,19 @@ export function createLog(level, destination) {
   return pino({ level, serializers: { err } }, destination)
 }
 
-/** Logs an error once a minute per cause, however many requests it affects. @param {Logger} log @param {string} message */
+/**
+ * Logs an error about once a minute per cause, however many requests it affects. Postgres' texts may quote a row, so its causes are
+ * told apart by SQLSTATE, place in its source, and constraint. @param {Logger} log @param {string} message
+ */
 export function createCauseLog(log, message) {
   /** @type {Map<string, number>} */
   const loggedAt_ms = new Map()
   return (/** @type {any} */ error) => {
-    const text = `${error.code} ${error.message}`
+    const cause = [error.code, error.routine ?? error.message, error.constraint].join()
     const now_ms = performance.now()
-    if (now_ms - (loggedAt_ms.get(text) ?? Number.NEGATIVE_INFINITY) < REPEAT_MS) return
-    if (loggedAt_ms.size >= MAX_TEXTS) loggedAt_ms.clear()
-    loggedAt_ms.set(text, now_ms)
+    if (now_ms - (loggedAt_ms.get(cause) ?? Number.NEGATIVE_INFINITY) < REPEAT_MS) return
+    if (loggedAt_ms.size >= MAX_CAUSES) loggedAt_ms.clear()
+    loggedAt_ms.set(cause, now_ms)
     log.error({ err: error }, message)
   }
 }

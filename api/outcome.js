@@ -24,11 +24,14 @@ export function outcomeOf({ message, severity, code = '', routine, constraint = 
   }
   // "cached plan must not change result type": the table was altered after this session prepared its statement.
   const isStalePlan = code === '0A000' && routine === 'RevalidateCachedQuery'
+  // PL/pgSQL's RAISE, whose SQLSTATE the author of a trigger chooses: it says nothing about the session or the commit.
+  const isRaised = routine === 'exec_stmt_raise'
   // A row that violates a row-level security policy gets the SQLSTATE of a missing privilege.
-  const isAboutRow = ABOUT_A_ROW.test(code) || (code === '42501' && routine === 'ExecWithCheckOptions')
+  const isPolicy = code === '42501' && routine === 'ExecWithCheckOptions'
+  const isAboutRow = ABOUT_A_ROW.test(code) || isPolicy || (isRaised && !PASSING.test(code))
   const isLost = LOST.test(code) || severity === 'PANIC' || (severity !== 'ERROR' && MAY_STRIKE_IN_COMMIT.test(code))
-  const endsSession = ENDS_SESSION.test(code) || /^(FATAL|PANIC)$/.test(severity) || isStalePlan
-  if (isLost) return { problem: 'outcome_unknown', endsSession }
+  const endsSession = !isRaised && (ENDS_SESSION.test(code) || /^(FATAL|PANIC)$/.test(severity) || isStalePlan)
+  if (isLost && !isRaised) return { problem: 'outcome_unknown', endsSession }
   // Two rows with the same id are our mistake, not the client's.
   if (code === UNIQUE_VIOLATION && !PRIMARY_KEY.test(constraint)) return { problem: 'user_exists', endsSession }
   if (isAboutRow) return { problem: 'row_refused', endsSession }
@@ -48,10 +51,10 @@ const LOST = /^(08|40003|57P02)/
 const MAY_STRIKE_IN_COMMIT = /^(53100|58|F0|XX)/
 
 /**
- * Data exceptions, integrity constraints, WITH CHECK OPTION, errors raised by trigger code, and an oversized index entry
- * (54000). Excludes an exhausted sequence (2200H), although it is in class 22.
+ * Data exceptions, integrity constraints, errors of trigger code (38: PL/Python and PL/Perl; P0: PL/pgSQL), WITH CHECK OPTION, and an
+ * oversized index entry (54000). Excludes an exhausted sequence (2200H), although it is in class 22.
  */
-const ABOUT_A_ROW = /^(22(?!00H)|23|44|P0|54000)/
+const ABOUT_A_ROW = /^(22(?!00H)|23|38|44|P0|54000)/
 
 /**
  * Serialization and lock failures, resource shortages, operator intervention, a read-only server, a transaction's timeout, I/O and

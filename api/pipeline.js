@@ -1,7 +1,7 @@
 /** @import { Client, Result, Statement } from './connections.js' */
 
 /** Delay before retrying a failed connection while others still serve. */
-const RETRY_MS = 1000
+export const RETRY_MS = 1000
 
 /** Share of the lifetime over which connections opened together are retired, one after another. */
 const STAGGER = 0.1
@@ -24,13 +24,20 @@ export function createPipeline({ width, silence_ms, lifetime_ms, onSilence, conn
   let retryAt_ms = 0
   let inFlight = 0
 
-  /** Returns the line with the fewest statements; if all are busy, starts to open another. */
+  /**
+   * Adds a statement to the line with the fewest; if all are busy, starts to open another. It counts at once: requests of one read get
+   * here before the first of them is sent.
+   * @returns {Line | undefined} undefined: no line is open yet
+   */
   function take() {
     const line = leastBusy(lines)
-    if (line?.inFlight === 0) return line
-    if (lines.size + openings.size < width && (!line || retryAt_ms <= performance.now())) openLine()
-    return line ?? Promise.any(openings).catch(({ errors }) => Promise.reject(errors[0]))
+    const isBusy = line?.inFlight !== 0
+    if (isBusy && lines.size + openings.size < width && (!line || retryAt_ms <= performance.now())) openLine()
+    if (line && line.inFlight++ === 0) line.watchdog.refresh()
+    return line
   }
+
+  const anyOpening = () => Promise.any(openings).catch(({ errors }) => Promise.reject(errors[0]))
 
   function openLine() {
     const opening = connect()
@@ -81,9 +88,11 @@ export function createPipeline({ width, silence_ms, lifetime_ms, onSilence, conn
     async query(statement) {
       inFlight++
       try {
-        let line = await take()
-        // Its lifetime may have ended while we waited.
-        while (line.isRetired) line = await take()
+        let line = take()
+        while (!line) {
+          await anyOpening()
+          line = take()
+        }
         return await send(line, statement)
       } finally {
         inFlight--
@@ -108,9 +117,8 @@ export function createPipeline({ width, silence_ms, lifetime_ms, onSilence, conn
     },
   }
 
-  /** @param {Line} line @param {Statement} statement */
+  /** @param {Line} line that counts the statement @param {Statement} statement */
   async function send(line, statement) {
-    if (line.inFlight++ === 0) line.watchdog.refresh()
     try {
       return await run(line.client, statement)
     } finally {

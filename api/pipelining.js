@@ -71,12 +71,20 @@ export function refuseBytes({ code = '' }, socket, onAnswer) {
   else refuseMore(PARSER_PROBLEMS[code] ?? 'malformed_http', socket, onAnswer)
 }
 
+/** Handles `connect`, with which Node gives up its parser of the connection. @param {Duplex} socket @param {(problem: ApiError) => void} onAnswer */
+export function refuseConnect(socket, onAnswer) {
+  // Node removes its own listener.
+  socket.on('error', () => {})
+  // No method is allowed on the target, which is another server (RFC 9110, 10.2.1).
+  refuseMore('method_not_allowed', socket, onAnswer, ['Allow', '', ...LAST_ON_CONNECTION])
+}
+
 /**
  * Sends a final answer on a connection, after the answers to earlier requests, and closes it.
  * @param {ProblemCode} code @param {Duplex} socket
  * @param {(problem: ApiError) => void} onAnswer called if the answer is sent here rather than by a request's handler
  */
-export function refuseMore(code, socket, onAnswer) {
+export function refuseMore(code, socket, onAnswer, headers = LAST_ON_CONNECTION) {
   // Any further input on this connection is useless.
   socket.pause()
   const line = lineOf(socket)
@@ -98,7 +106,7 @@ export function refuseMore(code, socket, onAnswer) {
     // One that is not ended belongs to a request that came too late to be handled.
     if (earlier?.writableEnded) return void earlier.once('finish', () => setImmediate(answer))
     if (!socket.writable) return void socket.destroy()
-    const problem = new ApiError(code, undefined, { headers: LAST_ON_CONNECTION })
+    const problem = new ApiError(code, undefined, { headers })
     onAnswer(problem)
     socket.end(rawProblem(problem), () => socket.destroy())
   }

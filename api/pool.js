@@ -2,7 +2,7 @@ import { openPool, silenceOf } from './connections.js'
 import { ApiError } from './errors.js'
 import { createCauseLog } from './log.js'
 import { outcomeOf } from './outcome.js'
-import { createPipeline } from './pipeline.js'
+import { createPipeline, RETRY_MS } from './pipeline.js'
 
 /**
  * @import { Config } from './config.js'
@@ -21,11 +21,15 @@ const QUEUE_TIMEOUT = 'timeout exceeded when trying to connect'
 
 const NOTHING = { name: 'nothing', text: 'SELECT' }
 
+/** Connections work again if none has failed for this long. */
+const CALM_MS = 1000
+
 /** Minimum interval between replacements of all sessions: a server that stays read-only must not be flooded with logins. */
 const REPLACE_INTERVAL_MS = 1000
 
 /**
- * A pool whose errors are ApiErrors. It logs once when the database goes away and once when it comes back, not per request.
+ * A pool whose errors are ApiErrors. It logs when connections begin to fail and when they work again, and each other cause once a
+ * minute, however many requests are affected.
  * @param {Config} config
  * @param {{ log: Logger, observe?: (seconds: number) => void, stream?: () => Duplex }} options observe: receives each statement's
  *   duration; stream: creates the transport in place of a socket
@@ -37,18 +41,24 @@ export function createPool(config, { log, observe = () => {}, stream }) {
   const shared = openPool(config, log, { stream, max: config.pipelineConnections, pipeline: true, query_timeout: 0 })
   const advice = 'the database refuses a statement: check schema (sql/schema.sql), privileges and sequence'
   const logRefusal = createCauseLog(log, advice)
+  const logFailure = createCauseLog(log, 'the database failed a statement that may be repeated: answering 503')
+  const logLogin = createCauseLog(log, 'a login to the database fails, but other connections serve')
   /** @type {WeakMap<object, { cause: unknown, at_ms: number }>} the last refusal on each connection */
   const refusals = new WeakMap()
-  let away = false
+  let isFailing = false
+  let failed_ms = Number.NEGATIVE_INFINITY
   let served_ms = Number.NEGATIVE_INFINITY
 
-  // Sessions of an earlier generation may be connected to a former primary.
+  // Without logins under way, which totalCount includes.
+  let open = 0
+  let loginsAt_ms = Number.NEGATIVE_INFINITY
+  pool.on('connect', () => void open++)
+  pool.on('remove', () => void open--)
+
   let generation = 0
   let replaced_ms = Number.NEGATIVE_INFINITY
-  /** @type {WeakMap<Client, number>} */
-  const generations = new WeakMap()
-  pool.on('connect', (client) => void generations.set(client, generation))
-  const isOutdated = (/** @type {Client} */ client) => (generations.get(client) ?? generation) < generation
+  /** Whether a session may be connected to a former primary, since its login began before all were replaced. */
+  const isOutdated = (/** @type {Client} */ client) => client.begun_ms < replaced_ms
 
   /** Replaces every session: at once in the pipeline; in the pool, when each is next acquired or released. */
   function replaceSessions() {
@@ -58,21 +68,54 @@ export function createPool(config, { log, observe = () => {}, stream }) {
     pipeline.retire()
   }
 
-  /** @param {unknown} error */
+  /** @param {unknown} error of a login, or of a session that has ended */
   function lost(error) {
-    if (!away) log.warn({ err: error }, 'database unavailable: answering 503 until it is back')
-    away = true
-    return new ApiError('database_unavailable', undefined, { cause: error })
+    if (!isFailing) log.warn({ err: error }, 'database connections fail: answering 503 where none is left')
+    isFailing = true
+    failed_ms = performance.now()
+    return unavailable(error)
+  }
+
+  function served() {
+    served_ms = performance.now()
+    // Some connections may serve while others fail.
+    if (!isFailing || served_ms - failed_ms < CALM_MS) return
+    log.info('database connections work again')
+    isFailing = false
+  }
+
+  /** @param {ClientPool} from @returns {Promise<Client>} */
+  async function connect(from, isRepeat = false) {
+    const began_ms = performance.now()
+    if (began_ms >= loginsAt_ms) pool.options.max = config.poolMax
+    try {
+      return /** @type {Client} */ (await from.connect())
+    } catch (error) {
+      const isQueued = /** @type {Error} */ (error).message === QUEUE_TIMEOUT
+      if (isQueued) throw new ApiError('no_database_slot', undefined, { cause: error })
+      const now_ms = performance.now()
+      const others = from === shared ? shared.totalCount : open
+      if (others === 0 || now_ms - served_ms >= RETRY_MS) throw lost(error)
+      logLogin(error)
+      if (from === shared) throw unavailable(error)
+      // pg-pool would try a login for every request. With no room for further connections, requests wait for those that serve.
+      // (Undocumented: pg-pool reads its maximum anew at every use.)
+      pool.options.max = open
+      loginsAt_ms = now_ms + RETRY_MS
+      const isLate = now_ms - began_ms > config.poolConnectTimeoutMs / 2
+      if (isRepeat || isLate) throw unavailable(error)
+    }
+    return connect(pool, true)
   }
 
   /** @param {ClientPool} from */
-  async function connect(from) {
-    try {
-      return await from.connect()
-    } catch (error) {
-      const isQueued = /** @type {Error} */ (error).message === QUEUE_TIMEOUT
-      throw isQueued ? new ApiError('no_database_slot', undefined, { cause: error }) : lost(error)
+  async function connectAnew(from) {
+    let client = await connect(from)
+    while (isOutdated(client)) {
+      client.release(true)
+      client = await connect(from)
     }
+    return client
   }
 
   /** @param {Client} client @param {Statement} statement @param {(broken: boolean) => void} [release] */
@@ -80,11 +123,9 @@ export function createPool(config, { log, observe = () => {}, stream }) {
     const startedAt = performance.now()
     try {
       const result = await client.query(statement)
-      served_ms = performance.now()
+      served()
       observe((served_ms - startedAt) / 1000)
       release?.(false)
-      if (away) log.info('database available again')
-      away = false
       return result
     } catch (error) {
       const { code, message } = /** @type {Error & { code?: string }} */ (error)
@@ -96,7 +137,8 @@ export function createPool(config, { log, observe = () => {}, stream }) {
       release?.(endsSession)
       if (problem === 'database_refused') refusals.set(client, { cause: error, at_ms: performance.now() })
       if (problem === 'database_refused' || earlier) throw refused(earlier ?? error)
-      if (problem === 'database_unavailable') throw lost(error)
+      if (problem === 'database_unavailable' && endsSession) throw lost(error)
+      if (problem === 'database_unavailable') logFailure(error)
       throw new ApiError(problem, undefined, { cause: error })
     }
   }
@@ -119,11 +161,7 @@ export function createPool(config, { log, observe = () => {}, stream }) {
 
   /** @param {Statement} statement */
   async function query(statement) {
-    let client = await connect(pool)
-    while (isOutdated(client)) {
-      client.release(true)
-      client = await connect(pool)
-    }
+    const client = await connectAnew(pool)
     return run(client, statement, (broken) => client.release(broken || isOutdated(client)))
   }
 
@@ -132,7 +170,7 @@ export function createPool(config, { log, observe = () => {}, stream }) {
     silence_ms: silenceOf(config),
     lifetime_ms: config.poolMaxLifetimeMs,
     onSilence: replaceSessions,
-    connect: () => connect(shared),
+    connect: () => connectAnew(shared),
     run,
   })
 
@@ -187,5 +225,8 @@ export function createPool(config, { log, observe = () => {}, stream }) {
     },
   }
 }
+
+/** @param {unknown} cause */
+const unavailable = (cause) => new ApiError('database_unavailable', undefined, { cause })
 
 /** @typedef {ReturnType<typeof createPool>} Pool */

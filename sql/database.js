@@ -1,5 +1,6 @@
 import pg from 'pg'
 import { explicitAddress, LAB_SCHEMA } from './address.js'
+import { explained } from './advice.js'
 import { claimTables, SCHEMA, TABLES } from './claim.js'
 import { undelayCommits } from './commit-delay.js'
 import { connect, DatabaseError, destroy, end, roundTrip_ms, settled } from './connection.js'
@@ -54,7 +55,7 @@ export async function openDatabase(given, { run = 'without a name', own = null, 
       query: counted(rowsOf(client)),
       reset: counted(reset),
       countRows: counted(countRows),
-      checkpoint_s: (/** @type {AbortSignal} */ signal) => timeCheckpoint_s(url, signal),
+      upkeep_s: (/** @type {Upkeep} */ kind, /** @type {AbortSignal} */ signal) => timeUpkeep_s(url, kind, signal),
       close: async () => {
         // Without it, the mark says that the run was killed, and the next run checks every row. Behind a pending statement, it
         // would have to wait.
@@ -64,7 +65,7 @@ export async function openDatabase(given, { run = 'without a name', own = null, 
     }
   } catch (error) {
     await close()
-    throw explained(error, url)
+    throw explained(error, url, 'lab')
   }
 }
 
@@ -104,14 +105,17 @@ export async function lookAtDatabase(given, { pg = {} } = {}) {
  * @typedef {Awaited<ReturnType<typeof lookAtDatabase>>} Look
  */
 
-/** Runs a CHECKPOINT, which may take minutes, and returns how long it took. @param {string} url @param {AbortSignal} signal cuts it off */
-export async function timeCheckpoint_s(url, signal) {
+/** What Postgres does by itself from time to time. @typedef {keyof typeof UPKEEP} Upkeep */
+const UPKEEP = { checkpoint: 'CHECKPOINT', vacuum: 'VACUUM (ANALYZE) users' }
+
+/** Runs a CHECKPOINT or a VACUUM, which may take minutes, and returns how long it took. @param {string} url @param {Upkeep} kind @param {AbortSignal} signal cuts it off */
+export async function timeUpkeep_s(url, kind, signal) {
   const client = await connect(url, { isBounded: false })
   const cut = () => destroy(client)
   signal.addEventListener('abort', cut)
   try {
     const start_ms = performance.now()
-    await client.query('CHECKPOINT')
+    await client.query(UPKEEP[kind])
     return (performance.now() - start_ms) / 1000
   } finally {
     signal.removeEventListener('abort', cut)
@@ -139,17 +143,19 @@ async function reach(given, pg) {
 /**
  * Applies the schema for an API that is started by hand. Empties nothing and marks nothing.
  * @param {string} url @param {NodeJS.ProcessEnv} [env]
- * @throws {DatabaseError} if it cannot be reached, or its TLS would not verify the server
+ * @throws {DatabaseError} if it cannot be reached, its TLS would not verify the server, or it refuses the schema
  */
 export async function applySchema(url, env = process.env) {
-  // Only for its checks: pg itself reads the variables that the API will read.
-  explicitAddress(url, env)
+  // pg itself reads the variables that the API will read: this is only for its checks, and to name the role.
+  const explicit = explicitAddress(url, env).url
   const client = await connect(url)
   try {
     const warnings = /** @type {string[]} */ ([])
     client.on('notice', ({ severity, message }) => severity === 'WARNING' && warnings.push(String(message)))
     await client.query(SCHEMA)
     return { version: await versionOf(client), warnings }
+  } catch (error) {
+    throw explained(error, explicit, 'schema')
   } finally {
     await client.end()
   }
@@ -179,20 +185,4 @@ async function makeSchema(client) {
 async function versionOf(client) {
   const { rows } = await client.query("SELECT split_part(current_setting('server_version'), ' ', 1) AS version")
   return rows[0].version
-}
-
-/** Adds advice to what Postgres refuses. @param {any} error @param {string} url */
-function explained(error, url) {
-  if (!(error instanceof pg.DatabaseError)) return error
-  const { username, pathname } = new URL(url)
-  const [role, database] = [username, pathname.slice(1)].map(decodeURIComponent).map(pg.escapeIdentifier)
-  // SQLSTATEs (Postgres manual, appendix A): a missing privilege, a read-only server, a missing schema, a foreign key.
-  const todo =
-    {
-      42501: `expected a role that may make the lab's schema and owns what is in it: GRANT CREATE ON DATABASE ${database} TO ${role}`,
-      25006: 'expected a server and a role that may write; this one is read-only',
-      '3F000': 'expected the schema of the search_path to exist: CREATE SCHEMA, or leave search_path out',
-      '0A000': "expected no table that refers to the lab's: ALTER TABLE … DROP CONSTRAINT …",
-    }[String(error.code)] ?? 'expected tables that the lab may make and empty'
-  return new DatabaseError(`DATABASE_URL: ${todo}, got: ${[error.message, error.detail].filter(Boolean).join('. ')}`)
 }

@@ -8,6 +8,7 @@ import { gate } from './experiments/gate/gate.js'
 import { generators } from './experiments/generators/generators.js'
 import { overload } from './experiments/overload/overload.js'
 import { playbook } from './experiments/playbook/playbook.js'
+import { processes } from './experiments/processes/processes.js'
 import { ramp } from './experiments/ramp/ramp.js'
 import { secondOpinion } from './experiments/second-opinion/second-opinion.js'
 import { simulate } from './experiments/simulate/simulate.js'
@@ -27,6 +28,7 @@ export const VERBS = {
   generators,
   overload,
   playbook,
+  processes,
   ramp,
   'second-opinion': secondOpinion,
   simulate,

@@ -4,7 +4,7 @@ import { needsOwnDriver, sends } from '../generators/drivers/refuse.js'
 import { cellName, count, isSameCell } from '../report/format.js'
 import { highestP99Of, sloText } from '../report/slo.js'
 import { limitOfRun } from '../verdict/limit.js'
-import { moved, relaxedCell } from '../verdict/relax.js'
+import { moved, planWith, relaxedCell } from '../verdict/relax.js'
 import { boundOf, capacityFound, lastAnswered } from './found.js'
 import { COLD_WARMUP_S, isSettled, isValid, MAX_INVALID } from './ladder.js'
 import {
@@ -274,7 +274,7 @@ function openStep(plan, records, at, cell, about, { rate_rps, duration_s }, rest
   const { fresh_connections, unbounded, arrivals } = plan
   const isWarm = isSameCell(records.at(-1)?.cell ?? null, cell) && !(restart && (!plan.url || plan.start))
   const warmup_s = isWarm ? plan.warmup_s : Math.max(plan.warmup_s, COLD_WARMUP_S)
-  const load = { driver, loop, rate_rps, ...connectionsFor(plan, rate_rps), warmup_s, duration_s }
+  const load = { driver, loop, rate_rps, ...connectionsFor(planWith(cell, plan), rate_rps), warmup_s, duration_s }
   const trial = step(plan, records, at, cell, about, {
     ...load,
     fresh_connections,

@@ -1,5 +1,5 @@
 import { ratesText } from '../report/format.js'
-import { highestP99 } from '../report/slo.js'
+import { highestP99Of } from '../report/slo.js'
 import { growingBacklog } from '../verdict/backlog.js'
 import { boundedLatencies, failingEntries } from '../verdict/latencies.js'
 import { median } from '../verdict/ranks.js'
@@ -136,7 +136,7 @@ export function scoreOf({ traffic, load }, slo) {
   const scores = boundedLatencies(traffic, slo).map(({ seen_ms, bound_ms }) => Math.log(seen_ms / bound_ms))
   const score = Math.max(-MAX_SCORE, Math.min(MAX_SCORE, Math.max(...scores)))
   // The last responses may take as long as the SLO allows; the rate that was achieved counts this time, too.
-  const due_share = load.duration_s / (load.duration_s + highestP99(slo, load.timeout_s) / 1000)
+  const due_share = load.duration_s / (load.duration_s + highestP99Of({ slo, timeout_s: load.timeout_s }) / 1000)
   const achieves = traffic.achieved_rps >= KEPT_UP_RATIO * due_share * Number(load.rate_rps)
   const succeeds = traffic.success_ratio >= slo.success_ratio && failingEntries(traffic, slo).length === 0
   const keptUp = achieves && succeeds && !growingBacklog({ load, traffic }, slo)

@@ -79,6 +79,11 @@ export function bareEnvironment({ PATH, HOME, TMPDIR } = process.env) {
   return { PATH, HOME, TMPDIR }
 }
 
+/** Whether Node verifies the certificates of https servers. @param {NodeJS.ProcessEnv} [env] */
+export function verifiesServers(env = process.env) {
+  return env.NODE_TLS_REJECT_UNAUTHORIZED !== '0'
+}
+
 /** Returns the address at which ssh reached us (ssh(1)); load can reach it too. null: none, or link-local. @param {NodeJS.ProcessEnv} [env] */
 export function sshAddress(env = process.env) {
   const address = env.SSH_CONNECTION?.split(' ')[2] ?? ''

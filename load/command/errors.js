@@ -30,6 +30,14 @@ export class ServiceEnded extends Error {
   }
 }
 
+/** A server was not ready in time. */
+export class NotReady extends Error {
+  /** @param {string} name @param {number} waited_ms @param {string} words its last output */
+  constructor(name, waited_ms, words) {
+    super(`${name} was not ready within ${waited_ms / 1000} s; its last words: ${words}`)
+  }
+}
+
 /** Converts an error to plain data, for another process. @param {any} error */
 export function plainError({ constructor: { name }, message, service, code, signal, words }) {
   return { name, message, service, code, signal, words }

@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from 'node:fs'
 import { keptUrl } from './credentials.js'
-import { takeVariable } from './environment.js'
+import { takeVariable, verifiesServers } from './environment.js'
 import { UsageError } from './errors.js'
 
 /** @import { Flag } from './flags.js' */
@@ -31,11 +31,18 @@ export function resolveText(flag, text, put = (secret) => secret) {
 
 /**
  * Replaces the references in a URL: escapes secrets in its query; a secret in place of the address is already a URL.
- * @param {string} flag @param {string} text @throws {UsageError}
+ * @param {string} flag @param {string} text @throws {UsageError} also if Node would not verify the server's certificate
  */
 export function resolveUrl(flag, text) {
   const query = text.indexOf('?')
-  return resolveText(flag, text, (secret, at) => (query !== -1 && at > query ? encodeURIComponent(secret) : secret))
+  const full = resolveText(flag, text, (secret, at) =>
+    query !== -1 && at > query ? encodeURIComponent(secret) : secret,
+  )
+  if (!verifiesServers() && /^https:/i.test(full)) {
+    const instead = 'NODE_EXTRA_CA_CERTS=FILE makes Node trust an authority of your own'
+    throw new UsageError(`--${flag}: expected NODE_TLS_REJECT_UNAUTHORIZED unset with https, got 0: ${instead}`)
+  }
+  return full
 }
 
 /**

@@ -1,8 +1,8 @@
 import { ephemeralPorts } from '../probes/facts.js'
-import { highestP99Of } from '../report/slo.js'
+import { highestP99 } from '../report/slo.js'
 import { nofileOf } from '../system/machine.js'
 
-/** @import { MixPlan, Plan } from '../report/record.js' */
+/** @import { Entry, MixPlan, Plan, Slo } from '../report/record.js' */
 
 /** Headroom over the mean from Little's law, since the number of requests in flight varies around it. */
 const SPARE = 1.2
@@ -17,24 +17,38 @@ const DYNAMIC_PORTS = 16_384
 
 /**
  * Number of connections for an open-loop trial: as many as it needs, unless the plan pins the number or this machine cannot
- * open more. By Little's law (L = lambda W), a trial that meets its SLO has at most rate x p99 requests in flight on average. If
- * the SLO is as long as the timeout, any answer counts, however late, and a pinned number is part of the experiment. A target
+ * open more. By Little's law (L = lambda W), a trial that meets its SLO has at most rate x p99 requests in flight on average; an entry
+ * that may take longer than the others counts by its share of the requests. If the SLO is as long as the timeout, any answer counts, however late, and a pinned number is part of the experiment. A target
  * with a connection limit is never offered more: if all are busy, that is the target's limit. A replay needs as many as its
  * busiest second requires.
- * @param {Pick<Plan, 'connections' | 'connections_max' | 'target_connections_max' | 'slo' | 'slos' | 'timeout_s'> & { mix?: Pick<MixPlan, 'replay'> }} plan
+ * @param {Pick<Plan, 'connections' | 'connections_max' | 'target_connections_max' | 'slo' | 'slos' | 'timeout_s'> & { mix?: Pick<MixPlan, 'replay' | 'entries'> }} plan
  * @param {number} rate_rps
  */
 export function connectionsFor(plan, rate_rps) {
   const { connections_max, target_connections_max = Number.POSITIVE_INFINITY, timeout_s } = plan
   const [pinned] = plan.connections
-  const p99_ms = highestP99Of(plan)
+  const { slos = [plan.slo] } = plan
+  const p99_ms = Math.max(...slos.map((slo) => highestP99(slo, timeout_s)))
+  const mean_ms = Math.max(...slos.map((slo) => meanWithin(slo, plan.mix?.entries ?? [], timeout_s)))
   const { peak_rps, mean_rps } = plan.mix?.replay ?? { peak_rps: 1, mean_rps: 1 }
   const busiest_rps = rate_rps * Math.max(1, peak_rps / mean_rps)
   if (!connections_max && p99_ms >= timeout_s * 1000) return { connections: pinned }
-  const connections_needed = Math.min(target_connections_max, Math.ceil((SPARE * busiest_rps * p99_ms) / 1000))
+  const connections_needed = Math.ceil((SPARE * busiest_rps * mean_ms) / 1000)
   if (!connections_max) return { connections: pinned, connections_needed }
   const connections = Math.min(connections_max, target_connections_max, Math.max(LEAST, connections_needed))
   return { connections, connections_needed }
+}
+
+/** The longest mean time (ms) within an SLO: its p99, and what entries may take beyond it. @param {Slo} slo @param {Entry[]} entries @param {number} timeout_s */
+function meanWithin({ by_entry = {}, ...slo }, entries, timeout_s) {
+  const p99_ms = highestP99(slo, timeout_s)
+  const weights = entries.reduce((sum, { weight }) => sum + weight, 0)
+  const beyond_ms = entries.map(({ name, weight }) => {
+    const { success_ratio, ...bounds } = by_entry[name] ?? {}
+    const own_ms = Object.keys(bounds).length > 0 ? highestP99(bounds, timeout_s) : 0
+    return (weight / weights) * Math.max(0, own_ms - p99_ms)
+  })
+  return beyond_ms.reduce((sum, ms) => sum + ms, p99_ms)
 }
 
 /**

@@ -59,7 +59,7 @@ export async function startGenerator(load, signal, onCounts, { nofile, grace_s: 
       child.on('message', (/** @type {any} */ reply) => {
         if (reply.counts) onCounts(reply.counts)
         else if (reply.ended) onEnd()
-        else if (reply.failed) reject(signal.aborted ? signal.reason : new Error(reply.failed))
+        else if ('failed' in reply) reject(signal.aborted ? signal.reason : failureOf(reply))
         else resolve(reply.result)
       })
       child.send({ command, ...details }, (error) => error && reject(error))
@@ -78,7 +78,7 @@ export async function startGenerator(load, signal, onCounts, { nofile, grace_s: 
     pid: /** @type {number} */ (child.pid),
     /** Prepares the next phase. @param {number} duration_s @returns {Promise<void>} */
     ready: (duration_s) => ask('ready', duration_s + beyond_s, { duration_s }),
-    /** Runs one phase. @param {number} duration_s @param {() => void} [onEnd] called when only arithmetic is left @returns {Promise<Traffic>} */
+    /** Runs one phase. @param {number} duration_s @param {() => void} [onEnd] called at the end of the load, possibly more than once (Phase.onEnd) @returns {Promise<Traffic>} */
     run: (duration_s, onEnd) => ask('run', duration_s + beyond_s, { duration_s }, onEnd),
     /** Stops the current phase early if the driver can (Phase.enough). */
     enough: () => {
@@ -100,4 +100,11 @@ export async function startGenerator(load, signal, onCounts, { nofile, grace_s: 
     await generator.close()
     throw error
   }
+}
+
+/** The error of a driver, with the stack of its own process. @param {{ failed: string, stack?: string }} reply */
+function failureOf({ failed, stack }) {
+  const error = new Error(failed)
+  if (stack) error.stack = stack
+  return error
 }

@@ -46,7 +46,8 @@ process.on('message', async (/** @type {any} */ message) => {
     say({ result: await commands[message.command](message) })
   } catch (error) {
     const { message: words, stack } = /** @type {Error} */ (error)
-    say({ failed: error instanceof RemoteError || error instanceof UsageError ? words : stack })
+    const isExpected = error instanceof RemoteError || error instanceof UsageError
+    say({ failed: words, ...(!isExpected && { stack }) })
   }
 })
 

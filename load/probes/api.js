@@ -32,6 +32,11 @@ const GAUGES = [
   ...['hikaricp_connections_active', 'hikaricp_connections_pending'],
 ]
 
+/** Gauges that tell the longest delay of the last second, or since the page was last read. */
+const LOOP_DELAYS = GAUGES.filter((name) => /event_?loop_(delay|lag)/.test(name))
+/** Until then, these may tell of a stall before the load. */
+const LOOP_DELAYS_FROM_MS = 1000
+
 /** Time in garbage collection; for the JVM, the time for which it paused. */
 const GC_SECONDS = [
   ...['redline_gc_seconds_total', 'nodejs_gc_duration_seconds_sum'],
@@ -45,31 +50,27 @@ const KEY_MAX_CHARS = 100
  * Watches the service's resource use according to the kernel and to its own metrics page. Gauges are sampled; counters are
  * reported as their increase. If the page cannot be read at the start or end, metrics_problem replaces the metrics.
  * @param {{ pid: number | null, metricsUrl: string | null }} target
- * @param {() => ProcessUse | null | Promise<ProcessUse | null>} [use] gives the resource use, if not that of the process `pid`
- * @returns {Promise<Probe>}
+ * @param {() => () => ProcessUse | null | Promise<ProcessUse | null>} [watch] watches the resource use, if not that of the process `pid`
+ * @param {() => number} [now] time in ms @returns {Promise<Probe>}
  */
-export async function watchApi({ pid, metricsUrl }, use = watchProcess(pid)) {
-  const started_ms = performance.now()
-  /** @type {string | null} */
-  let problem = null
-  /** @param {string[]} names @param {number} timeout_ms */
-  const read = async (names, timeout_ms) => {
-    if (!metricsUrl || problem !== null) return null
-    return readMetrics(metricsUrl, names, timeout_ms).catch(({ message }) => {
-      problem = message
-      return null
-    })
-  }
-  const first = await read(NAMES, SCRAPE_TIMEOUT_MS)
+export async function watchApi({ pid, metricsUrl }, watch = () => watchProcess(pid), now = () => performance.now()) {
+  let [use, started_ms] = [watch(), now()]
+  const { page: first, problem: firstProblem } = await readPage(metricsUrl, SCRAPE_TIMEOUT_MS)
   /** @type {Gauges} */
   const gauges = {}
   return {
+    begin() {
+      use = watch()
+      started_ms = now()
+    },
+
     async sample() {
       if (!first || !metricsUrl) return
+      const isEarly = now() - started_ms < LOOP_DELAYS_FROM_MS
       const metrics = await readMetrics(metricsUrl, GAUGES, SCRAPE_TIMEOUT_MS)
       for (const name of GAUGES) {
         const value = metrics.sum(name)
-        if (value === null) continue
+        if (value === null || (isEarly && LOOP_DELAYS.includes(name))) continue
         const { looks = 0, sum = 0, most = value } = gauges[name] ?? {}
         gauges[name] = { looks: looks + 1, sum: sum + value, most: Math.max(most, value) }
       }
@@ -77,16 +78,32 @@ export async function watchApi({ pid, metricsUrl }, use = watchProcess(pid)) {
 
     end() {
       const own = use()
-      const wall_s = (performance.now() - started_ms) / 1000
+      const wall_s = (now() - started_ms) / 1000
+      // Read at once: what the service does after the load is not part of it.
+      const reading = readPage(first && metricsUrl, LAST_SCRAPE_TIMEOUT_MS)
       return async ({ completed }) => {
-        const last = await read(NAMES, LAST_SCRAPE_TIMEOUT_MS)
-        if (first && last && !isSameProcess(first, last)) problem = ANOTHER_PROCESS
+        const { page: last, problem } = await reading
+        const isOther = first && last && !isSameProcess(first, last)
         const told =
-          first && last && problem === null ? tell(first, gauges, last, wall_s) : { metrics_problem: problem }
+          first && last && !isOther
+            ? tell(first, gauges, last, wall_s)
+            : { metrics_problem: firstProblem ?? (isOther ? ANOTHER_PROCESS : problem) }
         return { ...told, ...used(await own, completed) }
       }
     },
   }
+}
+
+/**
+ * Reads the counters of a metrics page, or says why it cannot be read; neither without a page.
+ * @param {string | null} metricsUrl @param {number} timeout_ms @returns {Promise<{ page: Metrics | null, problem: string | null }>}
+ */
+async function readPage(metricsUrl, timeout_ms) {
+  if (!metricsUrl) return { page: null, problem: null }
+  return readMetrics(metricsUrl, NAMES, timeout_ms).then(
+    (page) => ({ page, problem: null }),
+    ({ message }) => ({ page: null, problem: message }),
+  )
 }
 
 const ANOTHER_PROCESS =

@@ -13,8 +13,9 @@ import { watchProcess } from './process.js'
  */
 
 /**
- * @typedef {{ sample?: () => Promise<void>, end: () => (traffic: Load) => Promise<any> }} Probe starts with a load, is sampled during it
- *   and ends at the last response; end: reads what must be read at that moment, and returns a function that gives the findings
+ * @typedef {{ begin?: () => void, sample?: () => Promise<void>, end: () => (traffic: Load) => Promise<any> }} Probe starts with a load, is
+ *   sampled during it and ends at the last response, possibly more than once; begin: starts what is measured over time, once all other probes are ready; end: reads
+ *   what must be read at that moment, and returns a function that gives the findings
  * @typedef {Pick<Traffic, 'sent' | 'completed' | 'lateness_ms' | 'children_cpu_s' | 'connecting_cpu_s' | 'hosts'>} Load result of a load
  * @typedef {{ url: string, pid: number | null, metricsUrl: string | null, host?: Host, processes?: { pid: number, name: string }[],
  *   watch?: () => Promise<Probe> }} Watched the part
@@ -25,24 +26,30 @@ import { watchProcess } from './process.js'
 export async function startProbes({ target, database, generator }) {
   const { host } = target
   const there = host && watchHost(host)
+  // These take several round trips, and up to 2 s for a slow metrics page, during which there is no load.
+  const api = await watchApi(target, () => there?.use ?? busiestOf(target) ?? watchProcess(target.pid))
+  const postgres = await watchPostgres(database)
+  const own = target.watch && { target: await target.watch() }
+  await there?.begin()
+  // So everything that is measured over time begins here: a longer window for one part would dilute its share.
   const probes = Object.entries({
-    api: await watchApi(target, there?.use ?? busiestOf(target)),
-    postgres: await watchPostgres(database),
+    api,
+    postgres,
     generator: watchGenerator(generator),
     kernel: there ? there.kernel : watchKernel({ url: target.url, ours: target.pid !== null }),
     ...(there && { here: watchKernel({ url: target.url, ours: false }) }),
-    ...(target.watch && { target: await target.watch() }),
+    ...own,
   })
-  // Last, because starting the other probes takes several round trips during which there is no load.
-  await there?.begin()
+  for (const [, probe] of probes) probe?.begin?.()
   const timers = probes.map(([name, probe]) => every(SAMPLE_MS[/** @type {keyof Probes} */ (name)], probe))
   const stop = () => timers.forEach((timer) => void timer.stop())
   return {
     stop,
 
-    /** Call at the last response. @returns {(traffic: Load) => Promise<Probes>} */
+    /** Call at the last response; again if another one comes after all. @returns {(traffic: Load) => Promise<Probes>} */
     end() {
       stop()
+      there?.again()
       const ended = probes.map(([name, probe]) => ({ name, findings: probe?.end() }))
       return async (/** @type {any} */ traffic) => {
         await Promise.all(timers.map(({ idle }) => idle()))
@@ -97,6 +104,10 @@ export function watchHost(host) {
   }
   return {
     begin: () => host.ask('watch'),
+    /** Another end of the load: its figures replace the earlier ones. */
+    again: () => {
+      ended = undefined
+    },
     use: () => end('process'),
 
     /** @type {Probe} */

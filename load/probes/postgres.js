@@ -1,5 +1,5 @@
 import { isThisMachine } from '../system/addresses.js'
-import { coresOf, numberIn, textOf } from '../system/machine.js'
+import { coresOf, expandCores, numberIn, textOf } from '../system/machine.js'
 import { familyCpu_s, pidsNamed, statFields } from './process.js'
 import { cpuThrottling } from './quota.js'
 
@@ -70,17 +70,21 @@ export async function watchPostgres(database) {
 
 /** @param {Database | Look} database @returns {Promise<Probe>} */
 async function watch(database) {
-  const started_ms = performance.now()
   const counters = countersOf(database.version)
   const [first] = await database.query(counters)
   const postmaster = await findPostmaster(database)
   // Its backends run in the same control group.
   const throttlingNow = () => (postmaster === null ? null : cpuThrottling(postmaster))
-  const [cpu_s, throttling] = [familyCpu_s(postmaster), throttlingNow()]
+  const look = () => ({ started_ms: performance.now(), cpu_s: familyCpu_s(postmaster), throttling: throttlingNow() })
+  let before = look()
   /** @type {Record<string, number>} */
   const waits = {}
   let samples = 0
   return {
+    begin() {
+      before = look()
+    },
+
     async sample() {
       const rows = await database.query(ACTIVITY)
       samples++
@@ -88,6 +92,7 @@ async function watch(database) {
     },
 
     end() {
+      const { started_ms, cpu_s, throttling } = before
       const wall_s = (performance.now() - started_ms) / 1000
       const [cpu_now_s, throttled] = [familyCpu_s(postmaster), throttlingNow()]
       return async () => {
@@ -112,6 +117,28 @@ async function watch(database) {
         }
       }
     },
+  }
+}
+
+/**
+ * Watches the CPU time of every Postgres on this machine that may run on one of these cores, or on any. The returned function gives the
+ * cores used since then; null: unknown, as one of them has ended.
+ * @param {string | null} cores
+ */
+export function watchPostgresOn(cores) {
+  const wanted = expandCores(cores ?? '')
+  const all = pidsNamed('postgres')
+  const postmasters = all.filter((pid) => {
+    const mayRun = cores === null || expandCores(coresOf(pid) ?? '').some((core) => wanted.includes(core))
+    return mayRun && !all.includes(Number(statFields(pid)?.[1]))
+  })
+  const used = () => postmasters.map(familyCpu_s)
+  const [before, started_ms] = [used(), performance.now()]
+  return () => {
+    const wall_s = (performance.now() - started_ms) / 1000
+    const grown = used().map((cpu_s, i) => Number(cpu_s ?? Number.NaN) - Number(before[i]))
+    const sum_s = grown.reduce((sum, cpu_s) => sum + cpu_s, 0)
+    return Number.isNaN(sum_s) ? null : sum_s / wall_s
   }
 }
 

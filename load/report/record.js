@@ -28,11 +28,13 @@
  * @typedef {Figures<'samples' | 'active_mean' | 'cpu_core_ratio' | 'commits' | 'wal_flushes' | 'wal_bytes' | 'connections' | 'connections_max' |
  *   'round_trip_ms'> &
  *   { waits?: Record<string, number>, cores?: string, quota_cores?: number, throttled_ratio?: number, checkpoint_s?: number, checkpoint_problem?: string,
+ *   vacuum_s?: number, vacuum_problem?: string,
  *   commit_problem?: string | null, postgres_problem?: string }} PostgresProbe commit_problem: why commits cannot be slowed, or null if they
  *   can; round_trip_ms: the shortest from this machine, at the start of the run; postgres_problem: why it could not be looked at
  * @typedef {Figures<'listen_overflows' | 'listen_drops' | 'accept_queue_max' | 'somaxconn' | 'retransmits' | 'segments_sent' | 'tracking_drops' | 'time_wait' |
- *   'pressure_cpu_ratio' | 'pressure_io_ratio' | 'pressure_memory_ratio' | 'memory_available_bytes'> & { cores?: Record<string, CoreShare>, disk?: DiskUse }} KernelProbe pressure: share
- *   of the time in which some task waited for this resource; somaxconn: the kernel's bound of an accept queue, which older records lack
+ *   'pressure_cpu_ratio' | 'pressure_io_ratio' | 'pressure_memory_ratio' | 'memory_available_bytes' | 'postgres_core_ratio'> & { cores?: Record<string, CoreShare>, disk?: DiskUse }} KernelProbe pressure: share
+ *   of the time in which some task waited for this resource; somaxconn: the kernel's bound of an accept queue, which older records lack; postgres_core_ratio:
+ *   cores that the database used on the service's host, if that is not this machine, and it may run on the service's cores
  * @typedef {{ read_bytes: number, written_bytes: number, busy_ratio: number, flushes?: number, flush_ratio?: number }} DiskUse busy, flush:
  *   share of the time for which the busiest disk did this; older records lack flushes
  * @typedef {{ busy_ratio: number, interrupts_ratio: number, steal_ratio: number }} CoreShare shares of a core's time
@@ -83,6 +85,7 @@
  * @property {Slice[]} [slices] equal parts of the load, in which suspects are slowed in turns
  * @property {boolean} [times_work] times a fixed piece of work on the service's cores before the load
  * @property {boolean} [checkpoint] runs a CHECKPOINT halfway through the load
+ * @property {boolean} [vacuum] runs a VACUUM of the table halfway through the load, as autovacuum would at some time
  * @property {MixPlan} [mix] by default the plan's
  * @typedef {Omit<StepLoad, 'mix' | 'timeout_s'> & { timeout_s: number, mix: string, seed: number, load_hosts?: string[], local_addresses?: string[] }} TrialLoad
  * @typedef {Record<'planned' | 'sent' | 'completed' | 'ok' | 'achieved_rps' | 'goodput_rps' | 'success_ratio', number> & Measured} Traffic
@@ -104,8 +107,11 @@
  * @property {number} [connecting_cpu_s] CPU time for opening connections within the phase; excluded from the generator's use
  * @property {HostTraffic[]} [hosts] the load hosts' own traffic, if the load came from load hosts
  * @property {ByEntry} [by_entry] if the mix has entries and the driver can tell them apart
+ * @property {Distribution | null} [ok_body_bytes] size of the successes' bodies, if the driver counts it
+ * @property {Distribution | null} [ok_response_bytes] the same with status lines, headers and interim responses
  * @typedef {Omit<Traffic, 'lateness_ms'> & { rows_stored: number | null, warmup_unanswered: number }} TrialTraffic
- * @typedef {Record<'min' | 'mean' | 'p25' | 'p50' | 'p75' | 'p90' | 'p95' | 'p99' | 'p999' | 'max', number>} Distribution in ms
+ * @typedef {Record<'min' | 'mean' | 'p25' | 'p50' | 'p75' | 'p90' | 'p95' | 'p99' | 'p999' | 'max', number>} Distribution in ms, or
+ *   in the unit of the figure's name
  * @typedef {Record<string, { completed: number, ok: number, failed?: number, latency_ms: Distribution | null }>} ByEntry failed: requests
  *   without an answer; only our own drivers report them
  * @typedef {{ host: string, planned?: number, sent: number, completed: number, errors: Record<string, number>,
@@ -118,16 +124,18 @@
 
 /**
  * @typedef {{ run_id: string, verb: string, argv: string[], started_at: string, finished_at: string | null, plan: any,
- *   interrupted: boolean, machine: Machine, target_machine?: Machine & { name: string, node: string },
+ *   interrupted: boolean, machine: Machine, target_machine?: TargetMachine, target_machines?: Record<string, TargetMachine>,
  *   load_hosts?: { host: string, system: string, cores: number }[],
  *   versions: { node: string, redline_commit: string | null, [program: string]: string | null },
  *   database: ({ kind: string, schema: string } & Durability) | null, slo: Slo, pinning: string, warnings: string[],
  *   not_applied: NotAppliedCell[], problem: string | null, answer?: 'interval' | 'at-least' | 'none' | null, capacity?: Capacity | null, capacities?: SloCapacity[], replay?: Replay, limit?: Limit | null, elasticities?: Elasticity[], failure?: string | null, exit_code?: number }} Run run.json;
- *   target_machine: where the target ran, if not here; database: null if it is not ours to look at; pinning: which core did what;
+ *   target_machine: where the target ran, if not here; target_machines: the same for each side that ran elsewhere; database: null if
+ *   it is not ours to look at; pinning: which core did what;
  *   problem: why there is no trustworthy answer; capacities: one for each SLO, if there are several; failure: the answer, if it fails a
  *   check; exit_code: if it is neither 0 nor 1 for a problem; answer: kind of capacity found, or null if none was asked for; replay:
  *   the replayed log
  * @typedef {{ cpu_model: string, cores: number, memory_bytes: number, kernel: string }} Machine
+ * @typedef {Machine & { name: string, node: string }} TargetMachine name: as ssh takes it; node: version there
  * @typedef {object} Capacity
  * @property {number | null} low_rps null if the lowest rate tried failed
  * @property {number | null} high_rps null if no rate failed

@@ -62,9 +62,11 @@ export function highestP99(slo, timeout_s) {
   return Math.min(timeout_s * 1000, ...bounds.map(([name, bound_ms]) => Number(TAILS[name]) * bound_ms))
 }
 
-/** The highest p99 (ms) that any SLO of a plan allows. @param {{ slo: Slo, slos?: Slo[], timeout_s: number }} plan */
+/** The highest p99 (ms) that any SLO of a plan, or of an entry of its mix, allows. @param {{ slo: Slo, slos?: Slo[], timeout_s: number }} plan */
 export function highestP99Of({ slo, slos = [slo], timeout_s }) {
-  return Math.max(...slos.map((one) => highestP99(one, timeout_s)))
+  const entries = slos.flatMap(({ by_entry = {} }) => Object.values(by_entry))
+  const bounding = entries.filter((bounds) => latencyBounds(bounds).length > 0)
+  return Math.max(...[...slos, ...bounding].map((one) => highestP99(one, timeout_s)))
 }
 
 /** The timeout as a multiple of the longest bound of an SLO, where that exceeds the usual one. */

@@ -16,18 +16,31 @@ export function settingsText(records) {
 }
 
 /**
- * Describes the machine, versions, database and date, one line each. Runs of older versions lack some of them.
- * @param {Pick<Run, 'machine' | 'target_machine' | 'versions' | 'database' | 'started_at' | 'finished_at'>} run
+ * Describes the machines, versions, database and date, one line each. Runs of older versions lack some of them.
+ * @param {Pick<Run, 'machine' | 'target_machine' | 'target_machines' | 'versions' | 'database' | 'started_at' | 'finished_at'>} run
  * @param {Pick<TrialRecord, 'load'>[]} records
  */
-export function conditionsOf({ machine, target_machine: there, versions, database, started_at, finished_at }, records) {
+export function conditionsOf(run, records) {
+  const { machine, versions, database, started_at, finished_at } = run
+  const there = targetHosts(run)
   return [
-    there && `${there.name}, on which the API ran: ${machineText(there)}, Node ${there.node}`,
-    `${there ? 'The generator and the lab: ' : ''}${machineText(machine)}`,
+    ...there.map((host) => `${host.name}, on which ${host.ran} ran: ${machineText(host)}, Node ${host.node}`),
+    `${there.length > 0 ? 'The generator and the lab: ' : ''}${machineText(machine)}`,
     versionsText(versions, records),
     database && databaseText(database),
     `Begun ${started_at.slice(0, 16).replace('T', ' ')} UTC${finished_at ? '' : ', not finished'}`,
   ].flatMap((line) => line || [])
+}
+
+/** Other machines on which the API ran, each once, with what ran there. @param {Pick<Run, 'target_machine' | 'target_machines'>} run */
+export function targetHosts({ target_machine, target_machines = {} }) {
+  const sides = Object.entries(target_machines)
+  const names = [...new Set(sides.map(([, { name }]) => name))]
+  const ofSides = names.map((name) => {
+    const own = sides.filter(([, machine]) => machine.name === name)
+    return { ...own[0][1], ran: own.map(([side]) => side.toUpperCase()).join(' and ') }
+  })
+  return [...(target_machine ? [{ ...target_machine, ran: 'the API' }] : []), ...ofSides]
 }
 
 /** Lists the versions of what the run used. @param {Run['versions']} versions @param {Pick<TrialRecord, 'load'>[]} records */

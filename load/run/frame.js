@@ -5,7 +5,7 @@ import { cellName, count, offered, wholePercent } from '../report/format.js'
 import { secondsPicture } from '../report/seconds.js'
 import { trialTable } from '../report/trials.js'
 import { quoted } from '../system/ssh/remote.js'
-import { conditionsOf, settingsText } from './conditions.js'
+import { conditionsOf, settingsText, targetHosts } from './conditions.js'
 
 /**
  * @import { Block } from '../report/blocks.js'
@@ -67,21 +67,24 @@ function notesOf({ interrupted, warnings = [], not_applied = [] }, isResumable) 
 
 /** @param {Run} run @param {TrialRecord[]} records */
 function methodOf(run, records) {
-  const { plan, pinning, target_machine: there } = run
+  const { plan, pinning } = run
+  const hosts = targetHosts(run).map(({ name }) => name)
   const lengths = [...new Set(records.map(({ load }) => load.duration_s))].sort((a, b) => a - b)
   const [least_s, most_s] = [lengths[0] ?? plan.duration_s, lengths.at(-1)].map(Number).map(count)
   const times = lengths.length > 1 ? `${least_s} to ${most_s}` : least_s
   const warmup_s = Math.min(...records.map(({ load }) => load.warmup_s))
   const warmup = warmup_s > 0 && Number.isFinite(warmup_s) ? ` after ${warmup_s} s of warm-up or more` : ''
   const late_ms = records.flatMap(({ probes }) => probes.generator?.lateness_ms?.p99 ?? [])
-  // Versions that did not yet record the backlog kept every sample.
-  const isExact = !records.some(({ traffic }) => traffic.backlog && traffic.planned > EXACT_SAMPLES)
+  // Versions that did not yet record the backlog, which only open loops have, kept every sample.
+  const isExact = !records.some(({ load, traffic }) => {
+    return (traffic.backlog || load.loop === 'closed') && traffic.planned > EXACT_SAMPLES
+  })
   return [
     `Trials of ${times} s${warmup}.${rowsText(records)}`,
     ...loopLines(records),
     pinning,
-    there &&
-      `Observed on ${there.name}, by its own clock: the API's process and the kernel. Not observed: the CPU time of Postgres, and what the host took from it.`,
+    hosts.length > 0 &&
+      `Observed on ${hosts.join(' and ')}, by its own clock: the API's process and the kernel. Not observed: the CPU time of Postgres, and what the host took from it.`,
     settingsText(records),
     `p50, p99 and max are ${isExact ? 'exact' : 'to four digits'}, over every request of a trial that was answered or timed out.`,
     late_ms.length > 0 && `The generator was late by at most ${Math.max(...late_ms)} ms at p99 in any trial.`,
@@ -131,7 +134,9 @@ function connectionsText(loads) {
   )
   if (byNeed.length > 0) {
     const [least, most] = [Math.min(...numbers), Math.max(...numbers)].map((number) => count(number))
-    return `${least} to ${most} connections, as many as the rate needs within the SLO`
+    const fewer = loads.filter(({ connections, connections_needed = 0 }) => connections < connections_needed).length
+    const bound = fewer > 0 ? `, but fewer in ${fewer} of ${loads.length} trials` : ''
+    return `${least} to ${most} connections, as many as the rate needs within the SLO${bound}`
   }
   return `${numbers.join(', ')} connection${numbers.join() === '1' ? '' : 's'}`
 }

@@ -1,5 +1,4 @@
 import { SETTINGS } from '../../api/settings.js'
-import { SEARCH_DEFAULTS } from '../capacity/search.js'
 import { keptDatabaseUrl, WITHHELD } from '../command/credentials.js'
 import { UsageError } from '../command/errors.js'
 import { durationFlag, numberFlag, oneOf, ratioOfPercent, seedFlag, wholeNumbers } from '../command/flags.js'
@@ -14,10 +13,10 @@ import { familyOf, nameOf } from '../probes/process.js'
 import { count } from '../report/format.js'
 import { boundsOf, highestP99Of, SLO_EXPECTED, TIMEOUT_TIMES, timeoutOf, UNBOUNDED_MS } from '../report/slo.js'
 import { sshPlanOf } from '../system/ssh/plan.js'
+import { refuseLengths, refuseMisfits } from './misfits.js'
 
 /**
  * @import { Flag } from '../command/flags.js'
- * @import { Driver } from '../generators/drivers/index.js'
  * @import { Bounds, Entry, MixPlan, Plan } from '../report/record.js'
  */
 
@@ -30,14 +29,10 @@ const SEARCH_MS = 2000
 const QUICK_PRECISION_RATIO = 0.08
 /** Minimum length of a trial, as a multiple of the SLO: until the first answers are due, a backlog says nothing. */
 const SLO_TIMES = 3
-/** Limit on a trial's requests: some drivers, such as vegeta, return all results at the end, and we read them into memory. */
-const MAX_REQUESTS = 100_000_000
 const MAX_RATE_RPS = 1_000_000
 const MAX_TRIAL_S = 24 * 3600
 /** Significant digits of a rate computed from a log and a speed. */
 const RATE_DIGITS = 4
-/** Flags that contradict --replay. */
-const NOT_REPLAYED = ['mix', 'body', 'method', 'rates', 'arrivals']
 
 /** Flags for the load, its target and the SLO. @satisfies {Record<string, Flag>} */
 export const PLAN_FLAGS = {
@@ -84,7 +79,7 @@ export const PLAN_FLAGS = {
     multiple: true,
   },
   sustained: durationFlag(
-    'in a search, length of the last trial at the highest rate that passed, which includes a Postgres CHECKPOINT; longer than 10s',
+    'in a search, length of the last trial at the highest rate that passed; longer than 10s. It includes a CHECKPOINT of Postgres, unless that belongs to a service behind --url',
   ),
   'no-confirm': { value: '', about: 'skip the check that relaxing the limit moves the capacity' },
   'no-proof': {
@@ -145,15 +140,14 @@ export function planOf(flags, settings = {}) {
   const isBounded = driver.loop === 'closed' || flags.connections
   const connections = isBounded ? (flags.connections ?? [DEFAULTS.connections]) : []
   const searches = driver.loop === 'open' && !flags.rates && !flags.speed
-  const [slo, ...others] = slosOf(flags)
-  // Of an SLO that bounds no latency, the longest wait is the p99.
-  const unbounded_s = (flags.timeout ?? DEFAULTS.timeout_ms) / 1000
-  const p99_ms = highestP99Of({ slo, slos: [slo, ...others], timeout_s: unbounded_s })
-  const least_ms = driver.loop === 'open' ? SLO_TIMES * p99_ms : 0
-  const duration_s = (flags.duration ?? Math.max(searches ? SEARCH_MS : LADDER_MS, least_ms)) / 1000
-  refuseMisfits(driver, flags, connections, duration_s)
+  refuseMisfits(driver, flags, connections)
   const mix = mixOf(flags)
   const slos = slosOf(flags, mix.entries)
+  // Of an SLO that bounds no latency, the longest wait is the p99.
+  const unbounded_s = (flags.timeout ?? DEFAULTS.timeout_ms) / 1000
+  const least_ms = driver.loop === 'open' ? SLO_TIMES * highestP99Of({ slo: slos[0], slos, timeout_s: unbounded_s }) : 0
+  const duration_s = (flags.duration ?? Math.max(searches ? SEARCH_MS : LADDER_MS, least_ms)) / 1000
+  refuseLengths(flags, duration_s)
   const timeout_s = timeoutOf(flags.timeout, DEFAULTS.timeout_ms, slos) / 1000
   if (slos[0].by_entry && driver.name === 'wrk') {
     throw new UsageError('--mix: expected a driver that counts by entry, as its entries have SLOs, got wrk')
@@ -200,53 +194,6 @@ function slosOf({ slo: asked, ...flags }, entries = []) {
   const own = entries.flatMap(({ name, slo }) => (slo ? [[name, slo]] : []))
   const by_entry = own.length > 0 && { by_entry: Object.fromEntries(own) }
   return given.map((/** @type {Bounds} */ bounds) => ({ p99_ms: UNBOUNDED_MS, success_ratio, ...bounds, ...by_entry }))
-}
-
-/** @param {Driver} driver @param {Record<string, any>} flags @param {number[]} connections @param {number} duration_s */
-function refuseMisfits({ name, loop }, flags, connections, duration_s) {
-  const requests = (flags.rates ?? []).map((/** @type {number} */ rate_rps) => rate_rps * duration_s)
-  const [least, most] = [Math.min(...requests), Math.max(...requests)]
-  const isClosed = loop === 'closed'
-  const usual_s = Math.max(duration_s, SEARCH_DEFAULTS.max_duration_s)
-  const other = NOT_REPLAYED.find((flag) => flags[flag] !== undefined)
-  /** Messages, and whether they apply. */
-  const misfits = {
-    [`--rates: expected an open-loop driver (paced or vegeta), got ${name}, which takes --connections`]:
-      isClosed && flags.rates,
-    [`--connections: expected one number for the open-loop driver ${name}, got ${connections}`]:
-      !isClosed && connections.length > 1,
-    '--slo: cannot be combined with --slo-p99 or --slo-success':
-      flags.slo && (flags['slo-p99'] || flags['slo-success']),
-    [`--slo: expected one for the closed-loop driver ${name}, which finds no capacity, got ${flags.slo?.length}`]:
-      isClosed && flags.slo?.length > 1,
-    [`--unbounded: expected --driver vegeta, got ${name}, whose connections are a fixed set`]:
-      flags.unbounded && name !== 'vegeta',
-    '--sustained: expected an open-loop search for the capacity, without --rates and --speed':
-      flags.sustained && (flags.rates || flags.speed || isClosed),
-    [`--sustained: expected more than ${usual_s}s, which a usual trial may take, got ${flags.sustained / 1000}s`]:
-      flags.sustained / 1000 <= usual_s,
-    '--speed: requires --replay': flags.speed && !flags.replay,
-    '--duration: cannot be combined with --speed, which plays the whole log': flags.speed && flags.duration,
-    [`--${other}: cannot be combined with --replay, which sends what the log holds`]: flags.replay && other,
-    [`--replay: expected --driver paced, got ${name}`]: flags.replay && name !== 'paced',
-    '--replay: requires --url; the local API does nothing but store users': flags.replay && !flags.url,
-    [`--arrivals: expected --driver paced, got ${name}, which sends evenly or as answers come`]:
-      flags.arrivals === 'poisson' && name !== 'paced',
-    '--quick: expected an open-loop search for the capacity, without --rates or --speed':
-      flags.quick && (flags.rates || flags.speed || isClosed),
-    '--dose: expected an open-loop search with a proof, without --rates, --speed, --quick or --no-proof':
-      flags.dose !== undefined && (flags.rates || flags.speed || flags.quick || flags['no-proof'] || isClosed),
-    '--start: requires --url, at which the service will answer': flags.start && !flags.url,
-    '--pid: cannot be combined with --start, whose process is known': flags.pid && flags.start,
-    "--pid: requires --url; the local API's own processes are known": flags.pid && !flags.url,
-    "--postgres-url: requires --url; the local API's own database is --database-url":
-      flags['postgres-url'] && !flags.url,
-    "--metrics-url: requires --url; the local API's own page is always read": flags['metrics-url'] && !flags.url,
-    [`--duration: expected time for one request at each rate, got ${least.toFixed(2)} requests`]: least < 1,
-    [`--duration: expected at most ${MAX_REQUESTS} requests in a trial, got ${most}`]: most > MAX_REQUESTS,
-  }
-  const [misfit] = Object.entries(misfits).filter(([, isMisfit]) => isMisfit)
-  if (misfit) throw new UsageError(misfit[0])
 }
 
 /** The rates that replay a log at these multiples of its own speed. @param {MixPlan} mix @param {number[]} speeds @throws {UsageError} */

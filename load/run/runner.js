@@ -23,7 +23,7 @@ import { runTrial } from './trial.js'
  * @import { Experiment, Verb } from './experiment.js'
  * @import { Progress } from './progress.js'
  * @import { Results } from './results.js'
- * @import { Cell, NotAppliedCell, Plan, Run, TrialRecord } from '../report/record.js'
+ * @import { Cell, NotAppliedCell, Plan, Run, Step, TrialRecord } from '../report/record.js'
  */
 
 /** The real lab. A simulation may replace any part of it. @typedef {typeof LAB} Lab */
@@ -164,7 +164,7 @@ async function runTrials({ experiment, run, plan, results }, state, records, io,
         timeout_s: plan.timeout_s,
         ...origin.of(load.driver),
         ...load,
-        warmup_s: opened.trials > 0 ? load.warmup_s : Math.max(load.warmup_s, step.cold_warmup_s ?? 0),
+        warmup_s: opened.trials > 0 ? load.warmup_s : coldWarmup_s(step, records),
       }
       progress.trialStarted(trialPlan, step.left_s, cell, step.about)
       const database = target.countsRows ? site.database : null
@@ -192,6 +192,18 @@ async function runTrials({ experiment, run, plan, results }, state, records, io,
 
 const CALM_S = 2
 
+/**
+ * The warm-up of a target that has just started (s). If an interruption cut the trials of a cell that share a start, the target of the
+ * first one had the longest warm-up; what starts instead needs as much.
+ * @param {Step} step @param {TrialRecord[]} records
+ */
+function coldWarmup_s({ cell, load, restart, cold_warmup_s = 0 }, records) {
+  const last = records.at(-1)
+  const isCut = last && !restart && isSameCell(last.cell, cell)
+  const alike = isCut ? records.filter((record) => isSameCell(record.cell, cell)) : []
+  return Math.max(load.warmup_s, cold_warmup_s, ...alike.map((record) => record.load.warmup_s))
+}
+
 /** The title of a run's report. @param {Pick<Run, 'verb' | 'run_id'>} run */
 export function titleOf({ verb, run_id }) {
   return `Redline ${verb}: ${run_id}`
@@ -199,9 +211,11 @@ export function titleOf({ verb, run_id }) {
 
 /** Warns once of what could not be read, since it is the same for every trial. @param {{ warnings: string[] }} run @param {TrialRecord} record */
 function warnOfUnread({ warnings }, { probes }) {
-  const [page, look] = [probes.api?.metrics_problem, probes.postgres?.postgres_problem]
+  const { postgres_problem: look, checkpoint_problem, vacuum_problem } = probes.postgres ?? {}
+  const [page, upkeep] = [probes.api?.metrics_problem, checkpoint_problem ?? vacuum_problem]
   const texts = [
     ...(page ? [`the service's metrics page could not be read, so its own figures are missing: ${page}`] : []),
+    ...(upkeep ? [`a CHECKPOINT or VACUUM in some trials failed, so its effect is missing there: ${upkeep}`] : []),
     ...(look ? [`--postgres-url could not be read in some trials, so its figures are missing there: ${look}`] : []),
   ]
   warnings.push(...texts.filter((text) => !warnings.includes(text)))
@@ -254,7 +268,10 @@ function refuseOthers(was, is) {
 }
 
 /** @param {any} run */
-function machinesOf({ machine, target_machine = {} }) {
-  const there = Object.entries(target_machine).map(([name, value]) => [`target_${name}`, value])
+function machinesOf({ machine, target_machine = {}, target_machines = {} }) {
+  const sides = Object.entries(target_machines).map(([side, own]) => [`target_${side}`, own])
+  const there = [['target', target_machine], ...sides].flatMap(([where, own]) => {
+    return Object.entries(own).map(([name, value]) => [`${where}_${name}`, value])
+  })
   return { ...machine, ...Object.fromEntries(there) }
 }

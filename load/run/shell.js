@@ -4,7 +4,7 @@ import { onSignals } from '../../sql/signals.js'
 import { askAt } from '../command/ask.js'
 import { keptUrl } from '../command/credentials.js'
 import { readEnvironment } from '../command/environment.js'
-import { RemoteError, ServiceEnded, UsageError } from '../command/errors.js'
+import { NotReady, RemoteError, ServiceEnded, UsageError } from '../command/errors.js'
 import { helpText, likelyName, parseCommand } from '../command/flags.js'
 import { spoken } from '../command/spoken.js'
 import { DATABASE_FLAG } from '../system/ssh/plan.js'
@@ -86,11 +86,14 @@ export async function main(verbs, command, shell = {}) {
     const { message, stack, code } = /** @type {NodeJS.ErrnoException} */ (error)
     // The message is enough if the system (a full disk, a missing folder), another host or the API failed; only our own bugs
     // need a stack trace.
-    const isOthers = error instanceof RemoteError || error instanceof ServiceEnded || /^E[A-Z]+$/.test(String(code))
+    const isOthers = OF_OTHERS.some((kind) => error instanceof kind) || /^E[A-Z]+$/.test(String(code))
     stderr.write(`redline: ${isUsers || isOthers ? spoken(message) : stack}\n`)
     return isUsers ? EXIT.usage : EXIT.noAnswer
   }
 }
+
+/** Failures of another host, or of a server. */
+const OF_OTHERS = [RemoteError, ServiceEnded, NotReady]
 
 /**
  * Goes on, without output, when nobody reads it any more: otherwise that would end the process before it has cleaned up and written its

@@ -6,27 +6,32 @@ import { DRIVERS } from '../generators/drivers/index.js'
 import { emailPatterns } from '../generators/mix.js'
 import { describeMachine, redlineCommit } from '../system/machine.js'
 import { pinToCores } from '../system/processes.js'
-import { openHost } from '../system/ssh/host.js'
+import { apiHostsOf, startsHere } from '../system/ssh/plan.js'
+import { closeHosts, nodeWarning, openHosts, pinnedTo, placesOn, targetMachines } from './api-hosts.js'
 
 /**
  * @import { Database, Look } from '../../sql/database.js'
  * @import { Environment } from '../command/environment.js'
  * @import { Host } from '../system/ssh/host.js'
+ * @import { Elsewhere } from '../system/ssh/plan.js'
  * @import { Target, openLocal } from '../targets/index.js'
+ * @import { Hosts } from './api-hosts.js'
  * @import { Results } from './results.js'
  * @import { Io } from './runner.js'
  * @import { Plan } from '../report/record.js'
  */
 
 /**
- * Opens the database, and the machine and cores for the target. If the API runs on another host, the lab and its generator have
+ * Opens the database, and the machines and cores for the targets. If the API runs on other hosts only, the lab and its generator have
  * all of this machine.
- * @param {Plan} plan @param {Results} results @param {Io & { runId: string }} io @param {typeof pinToCores} [takeCores]
+ * @param {Plan & Elsewhere} plan @param {Results} results @param {Io & { runId: string }} io @param {typeof pinToCores} [takeCores]
  * @returns {Promise<Site>} @throws {UsageError} if the database was not named as one that may be emptied
- * @typedef {{ database: Database | null, cores: Cores | null, place: Place, host: Host | null, look?: Look, close: () => Promise<void> }} Site
- *   look: reads a service's own database; cores: of this machine, null if nothing is pinned here; host: the API's, if not this machine
+ * @typedef {{ database: Database | null, cores: Cores | null, place: Place, hosts: Hosts, look?: Look, close: () => Promise<void> }} Site
+ *   look: reads a service's own database; cores: of this machine, null if nothing is pinned here; hosts: other machines on which the
+ *   API runs
  * @typedef {{ api: string, others: string }} Cores
- * @typedef {Parameters<typeof openLocal>[0] & { allCores: string | null, host?: Host, signal?: AbortSignal }} Place where a target will run
+ * @typedef {Parameters<typeof openLocal>[0] & { allCores: string | null, host?: Host, signal?: AbortSignal, places?: Record<string, Place> }} Place
+ *   where a target will run; places: those on the hosts of the sides, by the names of the hosts
  */
 export async function openSite(plan, results, io, takeCores = pinToCores) {
   const { progress, environment, signal, runId } = io
@@ -38,30 +43,31 @@ export async function openSite(plan, results, io, takeCores = pinToCores) {
     const place = { databaseUrl: '', cores: cores?.api ?? null, allCores: null, env, logFile, signal }
     const look = plan.postgres_url ? await lookAt(plan.postgres_url) : undefined
     if (look && !look.sees_others) progress.note(`warning: ${BLIND_ROLE}`)
-    return { database: null, cores, place, host: null, ...(look && { look }), close: async () => look?.close() }
+    return { database: null, cores, place, hosts: {}, ...(look && { look }), close: async () => look?.close() }
   }
   refuseUnnamed(environment)
   const { url, pg } = environment.database
-  if (plan.ssh && !url) {
+  const [first] = apiHostsOf(plan)
+  if (first && !url) {
     throw new UsageError(
-      `--ssh ${plan.ssh.host}: expected --database-url URL (or DATABASE_URL), a Postgres that both this machine and the host reach, got none`,
+      `${first.flag} ${first.ssh.host}: expected --database-url URL (or DATABASE_URL), a Postgres that both this machine and the host reach, got none`,
     )
   }
-  const host = plan.ssh ? await openHost(plan.ssh, { signal, note: progress.note, logFile }) : null
+  const hosts = await openHosts(plan, { signal, note: progress.note, logFile })
   try {
-    const cores = host ? host.cores : takeCores()
+    const cores = startsHere(plan) ? takeCores() : null
     if (!url) progress.note('starting Postgres …')
     const database = await openDatabase(url, { run: runId, own: emailPatterns(plan.mix), pg })
-    const pinned = { cores: cores?.api ?? null, allCores: cores && `${cores.api},${cores.others}` }
-    const env = host ? settingsOf(environment.settings) : environment.forApi
-    const place = { databaseUrl: database.url, ...pinned, env, logFile, signal, ...(host && { host }) }
+    const common = { databaseUrl: database.url, logFile, signal }
+    const places = placesOn(hosts, { ...common, env: settingsOf(environment.settings) })
+    const here = { ...common, ...pinnedTo(cores), env: environment.forApi, ...(first && { places }) }
     const close = async () => {
-      await host?.close()
+      await closeHosts(hosts)
       await database.close()
     }
-    return { database, cores: host ? null : cores, place, host, close }
+    return { database, cores, place: plan.ssh ? places[plan.ssh.host] : here, hosts, close }
   } catch (error) {
-    await host?.close()
+    await closeHosts(hosts)
     throw error
   }
 }
@@ -87,40 +93,43 @@ export function refuseUnnamed({ database: { url, isNamed } }) {
   )
 }
 
-/** Describes a run's environment, for run.json. @param {Plan} plan @param {Site} site */
-export async function describeRun(plan, { database, cores, host }) {
+/** Describes a run's environment, for run.json. @param {Plan & Elsewhere} plan @param {Site} site */
+export async function describeRun(plan, { database, cores, hosts }) {
   const driver = DRIVERS[plan.driver]
-  const what = host ? host.name : 'this system'
-  const shared = `${what} cannot pin processes (one core, or no taskset): the API shared its core with everything else`
-  const isPinned = (plan.url && !plan.start) || (host ?? { cores }).cores
+  const unpinned = [
+    ...(startsHere(plan) && !cores ? ['this system'] : []),
+    ...Object.values(hosts).flatMap((host) => (host.cores ? [] : host.name)),
+  ]
+  const shared = unpinned.map((name) => {
+    return `${name} cannot pin processes (one core, or no taskset): the API shared its core with everything else`
+  })
   const { kind, version, schema, round_trip_ms } = database ?? {}
   return {
     machine: describeMachine(),
-    ...(host && { target_machine: { name: host.name, ...host.machine } }),
+    ...targetMachines(plan, hosts),
     versions: {
       ...{ node: process.version, postgres: database?.version ?? null, redline_commit: await redlineCommit() },
       driver: `${driver.name} (${await driver.version()})`,
     },
     database: database && { kind, version, schema, round_trip_ms, ...database.durability },
     slo: plan.slo,
-    warnings: [...(database?.warnings ?? []), ...(isPinned ? [] : [shared])],
+    warnings: [...(database?.warnings ?? []), ...shared, ...nodeWarning(plan, hosts)],
   }
 }
 
 /**
  * Describes which core ran what, for the report.
- * @param {Pick<Plan, 'url' | 'start'>} plan
- * @param {Pick<Site, 'cores'> & { database: { kind: string } | null, host?: Pick<Host, 'name' | 'cores'> | null }} bench
+ * @param {Pick<Plan, 'url' | 'start'> & Elsewhere} plan
+ * @param {Pick<Site, 'cores'> & { database: { kind: string } | null, hosts?: Record<string, Pick<Host, 'name' | 'cores'>> }} bench
  * @param {Pick<Target, 'cores'> & { pid?: number | null }} target
  */
-export function pinningText(plan, { database, cores, host }, target) {
+export function pinningText(plan, { database, cores, hosts = {} }, target) {
   if (plan.url && !plan.start) return 'Nothing was pinned: the service ran already.'
-  if (host) {
-    const where = host.cores
-      ? `on core ${target.cores ?? host.cores.api} of ${host.name} alone, our agent there on core ${host.cores.others}`
-      : `on ${host.name}, unpinned beside the system and our agent, since it has one core, or no taskset`
+  if (plan.ssh) {
+    const where = whereOn(hosts[plan.ssh.host], target.cores)
     return `The API ran ${where}; the generator and the lab ran here, unpinned; Postgres ran already, wherever it is.`
   }
+  if (Object.keys(hosts).length > 0) return pinningOfSides(plan, { cores, hosts })
   if (!cores) return 'Nothing was pinned: this system has one core, or no taskset.'
   if (plan.start && target.pid === null)
     return `The service ran in a container, which was not pinned; the generator and the lab ran on core ${cores.others}.`
@@ -129,4 +138,25 @@ export function pinningText(plan, { database, cores, host }, target) {
   const others = database?.kind === 'embedded' ? 'Postgres, the generator and the lab' : 'the generator and the lab'
   const elsewhere = database?.kind === 'embedded' ? '' : '; Postgres ran already, wherever it is'
   return `The API ran on core ${target.cores ?? cores.api} alone, ${others} on core ${cores.others}${elsewhere}.`
+}
+
+/** @param {Elsewhere} plan @param {{ cores: Cores | null, hosts: Record<string, Pick<Host, 'name' | 'cores'>> }} bench */
+function pinningOfSides({ sides = {} }, { cores, hosts }) {
+  const here = cores
+    ? `on core ${cores.api} of this machine alone`
+    : 'on this machine, unpinned, since it has one core, or no taskset'
+  const texts = Object.entries(sides).map(([side, { url, ssh }]) => {
+    const name = side.toUpperCase()
+    if (url !== null) return `${name} ran already`
+    return `${name} ran ${ssh ? whereOn(hosts[ssh.host]) : here}`
+  })
+  const lab = cores ? `on core ${cores.others} of this machine` : 'here, unpinned'
+  return `${texts.join('; ')}; the generator and the lab ran ${lab}; Postgres ran already, wherever it is.`
+}
+
+/** @param {Pick<Host, 'name' | 'cores'>} host @param {string | null} [core] of the API, if its process told */
+function whereOn({ name, cores }, core) {
+  return cores
+    ? `on core ${core ?? cores.api} of ${name} alone, our agent there on core ${cores.others}`
+    : `on ${name}, unpinned beside the system and our agent, since it has one core, or no taskset`
 }

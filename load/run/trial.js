@@ -40,7 +40,7 @@ export async function runTrial(setup, plan, signal, onCounts, start = startGener
   const { target, database, look = null, slo, runId, experiment, at, cell } = setup
   const started_at = new Date().toISOString()
   await orAborted(signal, async () => database?.reset())
-  await orAborted(signal, async () => target.fill?.())
+  await target.fill?.(signal)
   const work_ms = plan.times_work ? await orAborted(signal, () => workOn_ms(target)) : null
   const load = { ...plan, ...addressOf(target), trial: plan.trial + RESUMED_TRIALS * (plan.resumptions ?? 0) }
   const startLoad = target.startLoad ?? start
@@ -71,21 +71,19 @@ export async function runTrial(setup, plan, signal, onCounts, start = startGener
       if (signal.aborted) started.stop()
       return started
     })
-    // The probes end with the last response: what the generator computes afterwards is not part of the load.
+    // The probes end with the last response: what the generator computes afterwards, or waits for, is not part of the load.
     let findings
     const onEnd = () => {
       findings = probes?.end()
     }
-    const checkpoint = plan.checkpoint
-      ? checkpointIn(database, plan.duration_s / 2, AbortSignal.any([signal, over.signal]))
-      : null
+    const upkeep = upkeepIn(database, plan, plan.duration_s / 2, AbortSignal.any([signal, over.signal]))
     const dosed = dosing?.run(plan.slices ?? [], plan.duration_s)
     // Awaited after the load; an abort rejects both.
     dosed?.catch(() => {})
     const { lateness_ms, planned, ...traffic } = await orDied(target, generator.run(plan.duration_s, onEnd))
     const seen = findings ?? probes.end()
     const found = await orAborted(signal, () => seen({ ...traffic, lateness_ms }))
-    Object.assign(found.postgres, await checkpoint)
+    Object.assign(found.postgres, await upkeep)
     const taken = await dosed
     const doses = taken && countedDoses(taken, found.postgres.wal_flushes ?? 0, plan.duration_s)
     const beside = await calm()
@@ -122,18 +120,19 @@ export async function runTrial(setup, plan, signal, onCounts, start = startGener
 }
 
 /**
- * Runs a CHECKPOINT during the load and times it, in a session of its own, since the lab's one samples what Postgres waits for. On
- * failure, such as a role without pg_checkpoint, returns the reason.
- * @param {Database | null} database @param {number} delay_s @param {AbortSignal} signal
- * @returns {Promise<Pick<TrialRecord['probes']['postgres'], 'checkpoint_s' | 'checkpoint_problem'>>}
+ * Runs the CHECKPOINT or the VACUUM that a load asks for, and times it, in a session of its own, since the lab's one samples what
+ * Postgres waits for. On failure, such as a role without pg_checkpoint, returns the reason.
+ * @param {Database | null} database @param {Pick<StepLoad, 'checkpoint' | 'vacuum'>} load @param {number} delay_s @param {AbortSignal} signal
+ * @returns {Promise<Pick<TrialRecord['probes']['postgres'], 'checkpoint_s' | 'checkpoint_problem' | 'vacuum_s' | 'vacuum_problem'>>}
  */
-export async function checkpointIn(database, delay_s, signal) {
-  if (!database) return {}
+export async function upkeepIn(database, load, delay_s, signal) {
+  const kind = /** @type {const} */ (['checkpoint', 'vacuum']).find((one) => load[one])
+  if (!database || !kind) return {}
   try {
     await setTimeout(delay_s * 1000, undefined, { signal })
-    return { checkpoint_s: await database.checkpoint_s(signal) }
+    return { [`${kind}_s`]: await database.upkeep_s(kind, signal) }
   } catch (error) {
-    return { checkpoint_problem: /** @type {Error} */ (error).message }
+    return { [`${kind}_problem`]: /** @type {Error} */ (error).message }
   }
 }
 

@@ -1,7 +1,7 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import { stripVTControlCharacters } from 'node:util'
-import { ServiceEnded } from '../command/errors.js'
+import { NotReady, ServiceEnded } from '../command/errors.js'
 import { startChild } from './processes.js'
 
 const START_TIMEOUT_MS = 30_000
@@ -14,7 +14,7 @@ const POLL_MS = 20
  *   start_ms?: number, signal?: AbortSignal }} options logFile: takes its output; isReady: polled; stopGrace_ms: from SIGTERM to SIGKILL;
  *   start_ms: longest wait; signal: ends the wait
  * @throws {ServiceEnded} when it ends before it is ready
- * @throws {Error} when it is not ready in time
+ * @throws {NotReady} when it is not ready in time
  */
 export async function startService(
   name,
@@ -48,8 +48,7 @@ export async function startService(
       if (await isReady()) return
       ending?.throwIfAborted()
     }
-    const words = lastWords(logFile)
-    throw new Error(`${name} was not ready within ${start_ms / 1000} s; its last words: ${words}`)
+    throw new NotReady(name, start_ms, lastWords(logFile))
   }
 }
 

@@ -19,7 +19,7 @@ import { openSsh } from './ssh.js'
  *   settings: Record<string, string | number | null> }} Process cores: those that it may run on; words: its command line; host: runs
  *   it, if not this machine; settings: read back from it
  * @typedef {{ processes?: { pid: number, name: string }[], countsRows: boolean, writesBeside?: boolean, disturb?: Disturb, startLoad?: typeof startGenerator,
- *   watch?: () => Promise<Probe>, fill?: () => Promise<void> }} Special processes: of a service that is not ours, each with its
+ *   watch?: () => Promise<Probe>, fill?: (signal: AbortSignal) => Promise<void> }} Special processes: of a service that is not ours, each with its
  *   descendants; countsRows: its rows are in the run's database; writesBeside: the disturbance also stores rows, so the trial's own cannot
  *   be counted; startLoad: replaces the lab's generators; watch: starts its own probe after the warm-up; fill: fills the emptied table
  * @typedef {(generator: { pid: number }, at: any, trial: DisturbedTrial, signal: AbortSignal) => Promise<Calm>} Disturb begins a disturbance

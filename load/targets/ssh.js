@@ -3,6 +3,7 @@ import { isIPv6 } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { TLS_FILES } from '../../sql/address.js'
 import { UsageError } from '../command/errors.js'
+import { addressOption } from '../system/ssh/plan.js'
 
 /**
  * @import { Host } from '../system/ssh/host.js'
@@ -43,7 +44,7 @@ export async function openSsh(place) {
     await check(`${adminUrl}/readyz`, host, tunnelled, 'sshd has to allow forwarding (AllowTcpForwarding)')
     const answers = `the API, ready on port ${host.port} of ${host.address}, to be reachable from here`
     const open = `open TCP ${host.port} to this machine (security group, firewall)`
-    await check(`${origin}/openapi.json`, host, answers, `${open}, or choose another way: --ssh-port, --ssh-address`)
+    await check(`${origin}/openapi.json`, host, answers, `${open}, or ${otherWay(host)}`)
     const urls = { url: `${origin}/user`, adminUrl, metricsUrl: `${adminUrl}/metrics` }
     return { ...started, kind: 'ssh', host, ...urls, died, stop }
   } catch (error) {
@@ -60,19 +61,19 @@ function filesOf(databaseUrl) {
 }
 
 /** Refuses an origin at which another service would get the load instead. @param {string} origin @param {Host} host */
-async function refuseTaken(origin, { name }) {
+async function refuseTaken(origin, host) {
   const answer = await fetch(origin, { signal: AbortSignal.timeout(TAKEN_TIMEOUT_MS) }).catch(() => null)
   await answer?.body?.cancel()
   // A proxy that finds nothing behind it.
   if (answer && ![502, 503, 504].includes(answer.status)) {
     throw new UsageError(
-      `--ssh ${name}: expected nothing at ${origin} yet, got an answer: end what runs there, or choose another way: --ssh-port, --ssh-address`,
+      `${host.flag} ${host.name}: expected nothing at ${origin} yet, got an answer: end what runs there, or ${otherWay(host)}`,
     )
   }
 }
 
 /** Refuses a page that does not answer. @param {string} url @param {Host} host @param {string} expected @param {string} advice */
-async function check(url, { name }, expected, advice) {
+async function check(url, host, expected, advice) {
   let got
   try {
     const answer = await fetch(url, { signal: AbortSignal.timeout(POLL_TIMEOUT_MS) })
@@ -84,5 +85,10 @@ async function check(url, { name }, expected, advice) {
     const late = name === 'TimeoutError' && `no answer within ${POLL_TIMEOUT_MS / 1000} s`
     got = late || (cause?.code ?? cause?.message ?? message)
   }
-  throw new UsageError(`--ssh ${name}: expected ${expected}, got ${got}: ${advice}`)
+  throw new UsageError(`${host.flag} ${host.name}: expected ${expected}, got ${got}: ${advice}`)
+}
+
+/** @param {Host} host */
+function otherWay({ flag }) {
+  return `choose another way: --ssh-port, ${addressOption(flag)}`
 }

@@ -23,7 +23,7 @@ const OF_TARGET = [TIMEOUT, UNSENT]
  * would not be the one requested.
  * @param {Trial} trial @param {Slo} slo
  * @returns {Outcome}
- * @typedef {Pick<TrialRecord, 'target' | 'load' | 'traffic' | 'probes' | 'doses'>} Trial
+ * @typedef {Pick<TrialRecord, 'target' | 'load' | 'traffic' | 'probes' | 'doses'> & Partial<Pick<TrialRecord, 'settings'>>} Trial
  */
 export function judge(trial, slo) {
   const { traffic } = trial

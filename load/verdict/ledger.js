@@ -1,7 +1,7 @@
 import { expandCores } from '../system/machine.js'
 import { fullness } from './detectors/finding.js'
 
-/** @import { Probes, TrialRecord } from '../report/record.js' */
+/** @import { ProcessProbe, Probes, TrialRecord } from '../report/record.js' */
 
 /**
  * The cost of a request on each resource, and the rate that would saturate it, busiest first. Unobservable and idle resources are
@@ -9,21 +9,21 @@ import { fullness } from './detectors/finding.js'
  *
  * The operational laws (Denning & Buzen 1978, "The operational analysis of queueing network models"): a resource that is busy for
  * a share U of the time while X requests/s complete spends D = U / X on each of them, and can serve at most 1 / D = X / U. If it
- * consists of several cores, U is their mean, and D counts each of them.
+ * consists of several servers (cores, connections), U is their mean, and D counts each of them.
  * @param {Trial} trial
  * @typedef {Pick<TrialRecord, 'target' | 'settings' | 'traffic' | 'probes'>} Trial
  */
 export function ledgerOf(trial) {
   const { achieved_rps } = trial.traffic
-  const rows = Object.entries(utilizations(trial)).flatMap(([resource, [utilization, cores = 1]]) => {
+  const rows = Object.entries(utilizations(trial)).flatMap(([resource, [utilization, servers = 1]]) => {
     if (!utilization || !(achieved_rps > 0)) return []
-    const demand_us = (cores * utilization * 1e6) / achieved_rps
-    return { resource, utilization, cores, demand_us, bound_rps: achieved_rps / utilization }
+    const demand_us = (servers * utilization * 1e6) / achieved_rps
+    return { resource, utilization, servers, demand_us, bound_rps: achieved_rps / utilization }
   })
   return rows.sort((a, b) => b.utilization - a.utilization)
 }
 
-/** Utilization of each resource, and its number of cores if it may have several. @param {Trial} trial @returns {Record<string, [number | null | undefined, number?]>} */
+/** Utilization of each resource, and its number of servers if it may have several; a quota counts in cores. @param {Trial} trial @returns {Record<string, [number | null | undefined, number?]>} */
 function utilizations(trial) {
   const { target, settings, probes } = trial
   // Older records lack some of them.
@@ -31,19 +31,32 @@ function utilizations(trial) {
   const number = (/** @type {string | null | undefined} */ cores) => expandCores(cores ?? '').length || 1
   const own = number(postgres.cores)
   const shared = sharedCore(probes)
+  const quota = (/** @type {ProcessProbe} */ { quota_cores, cpu_core_ratio }) =>
+    /** @type {[number | undefined, number?]} */ ([quota_cores && Number(cpu_core_ratio) / quota_cores, quota_cores])
+  const pool_max = Number(settings.POOL_MAX ?? api.pool_max)
+  const disk = isOurDisk(probes) ? here.disk : undefined
   return {
     [`core ${target.cores} (the service)`]: [busyShare(kernel, target.cores), number(target.cores)],
     "the service's main thread": [api.main_core_ratio],
-    "the service's CPU quota": [api.quota_cores && Number(api.cpu_core_ratio) / api.quota_cores],
+    "the service's CPU quota": quota(api),
     [`core ${postgres.cores} (Postgres${shared ? ' and the generator' : ''})`]: [busyShare(here, postgres.cores), own],
     'Postgres alone': [shared && Number(postgres.cpu_core_ratio) / own, own],
     'the generator alone': [shared?.generator_share, number(shared?.cores)],
-    "Postgres' CPU quota": [postgres.quota_cores && Number(postgres.cpu_core_ratio) / postgres.quota_cores],
-    'the database pool': [Number(api.pool_used_mean) / Number(settings.POOL_MAX)],
+    "Postgres' CPU quota": quota(postgres),
+    'the database pool': [Number(api.pool_used_mean) / pool_max, pool_max],
     'one shared statement at a time': [settings.INSERT_MODE === 'batched' ? atATime(trial) : null],
-    'the busiest disk': [here.disk?.busy_ratio],
-    "the disk's flushes": [here.disk?.flush_ratio],
+    'the busiest disk': [disk?.busy_ratio],
+    "the disk's flushes": [disk?.flush_ratio],
   }
+}
+
+/**
+ * Whether the target uses the disks of this machine: its Postgres runs here or, if none was looked at, the service does.
+ * @param {Partial<Probes>} probes
+ */
+function isOurDisk({ api = {}, postgres = {}, here }) {
+  if (postgres.cores) return true
+  return Object.keys(postgres).length === 0 && here === undefined && api.cpu_core_ratio !== undefined
 }
 
 /** Utilization of the cores that Postgres and the generator share; null: none, or unknown. @param {Partial<Probes>} probes older records lack some */

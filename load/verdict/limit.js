@@ -8,6 +8,8 @@ const NONE = 'none-reached'
 const LOCK_STEP = 'lock-step'
 /** Resources that make a trial invalid if they explain its failure. */
 const EXCUSES = ['generator-cpu', 'generator-connections', 'machine-noise']
+/** Resources of the target that a generator in a closed loop is compared with. */
+const OF_CORES = ['api-cpu', 'postgres-cpu']
 /** Number of trials beyond the capacity that vote on a run's limit. */
 const MAJORITY_OF = 5
 /** Latency exceeds any bound before a resource is fully used, so one this near may have caused a failure. */
@@ -31,7 +33,9 @@ const STAGE_SHARE = 0.5
 export function limitOf(record, slo) {
   const found = Object.entries(DETECTORS).map(([resource, detect]) => ({ resource, ...detect(record, slo) }))
   const isExcused = record.outcome.verdict === 'invalid'
-  const accusable = found.filter(({ resource }) => isExcused || !EXCUSES.includes(resource))
+  const accusable = found.filter(
+    (one) => isExcused || !EXCUSES.includes(one.resource) || isLimitOfLoop(one, found, record),
+  )
   const atLimit = accusable.filter(({ reach }) => reach >= 1)
   const nearly = accusable.filter(({ reach }) => reach >= NEARLY_SHARE)
   const reached = atLimit.length === 0 || QUEUES.includes(atLimit[0].resource) ? nearly : atLimit
@@ -46,6 +50,15 @@ export function limitOf(record, slo) {
   }
   const [{ resource, evidence }, next] = reached
   return limitWith(resource, evidence, next ?? nearest.find((one) => one.resource !== resource))
+}
+
+/**
+ * Whether the generator limits a closed loop, whose throughput it shares in: it is fuller than any core of the target.
+ * @param {{ resource: string, reach: number }} one @param {{ resource: string, reach: number }[]} found @param {Pick<TrialRecord, 'load'>} record
+ */
+function isLimitOfLoop({ resource, reach }, found, { load }) {
+  if (load.loop !== 'closed' || resource !== 'generator-cpu') return false
+  return found.every((other) => !OF_CORES.includes(other.resource) || other.reach <= reach)
 }
 
 /**

@@ -111,7 +111,8 @@ function rounded(estimate, low, high) {
  * busy core makes that core wait, while speeding it up gains nothing.
  * @param {TrialRecord[]} records with doses
  * @returns {{ kind: 'full' | 'lock-step' | 'tie' | 'none' | 'undecided', suspects: Elasticity[], isIdle?: boolean }} suspects: one
- *   limit, or several that share the time, most elastic first; isIdle: nothing else moves the throughput, but its core is often idle
+ *   limit, or several that share the time, most elastic first; isIdle: nothing else moves the throughput, but its core is often idle,
+ *   or not what it waits for
  */
 export function provenBy(records) {
   const all = elasticitiesOf(records)
@@ -133,7 +134,10 @@ export function provenBy(records) {
     (sharing.length > 1 && (busyRatio(records, sharing) ?? 1) >= BUSY) ||
     (isFirst && isIdle && (busyRatio(records, elasticities) ?? 0) >= BUSY)
   const isAlone = isFirst && (!isIdle || (sharing.length === 1 && !takesTurns))
-  if (isAlone) return { kind: 'full', suspects: [narrowest(pairs, first, moving)], isIdle }
+  if (isAlone) {
+    const suspects = [narrowest(pairs, first, moving)]
+    return { kind: 'full', suspects, isIdle: isIdle || isWaiting(pairs, first, elasticities) }
+  }
   const onFull = sharing.filter((one) => (busyRatio(records, [one]) ?? 0) >= FULL)
   const [fullest] = onFull
   if (fullest?.elasticity >= LEAST && new Set(coresOf(records, onFull)).size === 1) {
@@ -144,6 +148,17 @@ export function provenBy(records) {
   if (!takesTurns) return { kind: 'undecided', suspects: sharing }
   const isTie = new Set(coresOf(records, onFull)).size > 1
   return { kind: isTie ? 'tie' : 'lock-step', suspects: sharing }
+}
+
+/**
+ * Whether Postgres' sessions wait for something else than their core, such as a trigger that sleeps: a stop of its processes prolongs that
+ * too, but a slower core does not. @param {ReturnType<typeof pairsOf>} pairs @param {Elasticity} first @param {Elasticity[]} all
+ */
+function isWaiting(pairs, first, all) {
+  const isCore = (/** @type {Elasticity} */ { suspect }) => suspect.startsWith('core ')
+  const core = all.find((one) => one.resource === WHOLE && isCore(one))
+  if (first.resource !== WHOLE || isCore(first) || !core) return false
+  return core.elasticity < LEAST && exceeds(pairs, first, core)
 }
 
 /**

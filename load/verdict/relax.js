@@ -4,7 +4,7 @@ import { ADDED_RTT } from '../system/between.js'
 
 /**
  * @import { Place } from '../targets/index.js'
- * @import { Cell, KernelProbe, TrialRecord } from '../report/record.js'
+ * @import { Cell, KernelProbe, Plan, TrialRecord } from '../report/record.js'
  */
 
 /** Upper bound for POOL_MAX: our Postgres allows 200 connections by default, and others need some of them. */
@@ -64,6 +64,15 @@ export function relaxed(place, cell) {
   if (name === 'CORES') return { ...place, cores: place.allCores }
   if (name === 'HEAP') return { ...place, nodeFlags: [...(place.nodeFlags ?? []), ...LARGE_HEAP] }
   return { ...place, env: { ...place.env, [name]: String(value) } }
+}
+
+/**
+ * The plan for a target with this cell: where the target allows more connections, the generator may open more.
+ * @template {Pick<Plan, 'target_connections_max'>} P @param {Cell | null} cell @param {P} plan @returns {P}
+ */
+export function planWith(cell, plan) {
+  const { MAX_CONNECTIONS: allowed } = cell ?? {}
+  return allowed === undefined ? plan : { ...plan, target_connections_max: Number(allowed) }
 }
 
 /** Ratio of goodputs that exceeds the noise between two overloaded trials. */

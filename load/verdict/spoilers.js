@@ -2,6 +2,7 @@ import { workersOf } from '../generators/drivers/locust/workers.js'
 import { OPENED_AT_ONCE } from '../generators/drivers/paced.js'
 import { totalOf } from '../generators/drivers/recorder.js'
 import { gatherFacts } from '../probes/facts.js'
+import { startsHere } from '../system/ssh/plan.js'
 import { measureCeiling } from './preflight/ceiling.js'
 import { named, preflight, preflightOfHost, sentenceOf } from './preflight/preflight.js'
 
@@ -10,21 +11,25 @@ import { named, preflight, preflightOfHost, sentenceOf } from './preflight/prefl
  * @import { OpenOrigin } from '../generators/hosts/prepare.js'
  * @import { pinToCores } from '../system/processes.js'
  * @import { Host } from '../system/ssh/host.js'
+ * @import { Elsewhere } from '../system/ssh/plan.js'
  * @import { Target } from '../targets/index.js'
  * @import { Part } from './preflight/preflight.js'
  * @import { Plan } from '../report/record.js'
  */
 
+const LOOPBACK = /^(localhost|127\.|\[::1\])/
+
 /**
  * Lists what would spoil the run. The generator's own ceiling is measured only if the result depends on it.
  * @param {{ load: { connections: number, rate_rps: number | null } }} step the run's first step
- * @param {Plan} plan @param {Site} site @param {Pick<Target, 'settings'>} target
+ * @param {Plan & Elsewhere} plan @param {Site} site @param {Pick<Target, 'settings'>} target
  * @param {{ signal: AbortSignal, progress: { note: (text: string) => void } }} io
  * @returns {Promise<string[]>} warnings
- * @typedef {{ database: Pick<Look, 'query'> | null, cores: { api: string, others: string } | null, host: Host | null, origin: OpenOrigin }} Site
- *   host: runs the API; null: this machine, or an unknown one
+ * @typedef {{ database: Pick<Look, 'query'> | null, cores: { api: string, others: string } | null, hosts: Record<string, Host>, origin: OpenOrigin }} Site
+ *   hosts: other machines that run the API
  */
-export async function spoilers({ load }, plan, { database, cores, host, origin }, { settings }, { signal, progress }) {
+export async function spoilers({ load }, plan, { database, cores, hosts, origin }, { settings }, { signal, progress }) {
+  const apiHosts = Object.values(hosts)
   const rates = plan.rates_rps ?? [load.rate_rps].filter((rate) => rate !== null)
   const [pool_max, backlog] = [settings.POOL_MAX, settings.LISTEN_BACKLOG].map((text) => (text ? Number(text) : null))
   const planned = {
@@ -36,21 +41,22 @@ export async function spoilers({ load }, plan, { database, cores, host, origin }
     ...(plan.driver === 'paced' && !plan.fresh_connections && { at_once: OPENED_AT_ONCE }),
     timeout_s: plan.timeout_s,
     addresses: plan.local_addresses?.length,
-    loopback: host === null && (plan.url === null || /^(localhost|127\.|\[::1\])/.test(new URL(plan.url).hostname)),
+    loopback: apiHosts.length === 0 && (plan.url === null || LOOPBACK.test(new URL(plan.url).hostname)),
   }
-  const { hosts } = origin
+  const { hosts: loadHosts } = origin
   // vegeta splits the load evenly between hosts, locust evenly between workers.
-  const parts = plan.driver === 'locust' ? workersOf(hosts, planned.connections) : hosts.map(() => 1)
+  const parts = plan.driver === 'locust' ? workersOf(loadHosts, planned.connections) : loadHosts.map(() => 1)
   const all = totalOf(parts, Number)
-  const measuresCeiling = plan.searches && hosts.length === 0
+  const measuresCeiling = plan.searches && loadHosts.length === 0
   const facts = await factsHere({ database, cores, measuresCeiling, signal, note: progress.note })
-  const there = host && { ...(await host.ask('facts')), ceiling: null }
+  const there = await Promise.all(apiHosts.map(async (host) => ({ ...(await host.ask('facts')), ceiling: null })))
   // Load hosts replace this machine.
-  const here = ['lab', ...(hosts.length > 0 ? [] : ['load', 'machine']), ...(host || plan.url !== null ? [] : ['api'])]
+  const sending = loadHosts.length > 0 ? [] : ['load', 'machine']
+  const here = ['lab', ...sending, ...(plan.url === null && startsHere(plan) ? ['api'] : [])]
   const findings = [
-    ...hosts.flatMap((one, i) => preflightOfHost(facts, planned, { ...one, share_ratio: parts[i] / all })),
+    ...loadHosts.flatMap((one, i) => preflightOfHost(facts, planned, { ...one, share_ratio: parts[i] / all })),
     ...preflight(facts, planned, /** @type {Part[]} */ (here)),
-    ...(host ? named(preflight(there, planned, ['api', 'machine']), host.name) : []),
+    ...apiHosts.flatMap(({ name }, i) => named(preflight(there[i], planned, ['api', 'machine']), name)),
   ]
   return findings.filter(({ level }) => level === 'bad' || level === 'warn').map(sentenceOf)
 }

@@ -123,6 +123,36 @@ export async function readyz({ adminUrl }) {
   return { .../** @type {any} */ (await answer.json()), code: answer.status }
 }
 
+/** Of a look that took too long. */
+export const LATE_LOOK = 'expected an answer within 1000 ms, got none'
+
+/**
+ * The next look says ready. One is late where the machine stands still for a second: then the one after it. Nothing else may be said.
+ * @param {any} t @param {{ adminUrl: string | null }} api @param {string} [about]
+ */
+export async function saysReady(t, api, about) {
+  /** @type {Awaited<ReturnType<typeof readyz>> | undefined} */
+  let found
+  await until('a look in time', async () => {
+    found = await readyz(api)
+    return found.detail !== LATE_LOOK
+  })
+  t.match(found, { code: 200, status: 'ready' }, about)
+}
+
+/** Waits until /readyz says why the database is not available, and not only that a look was late. @param {{ adminUrl: string | null }} api @param {RegExp} why */
+export async function untilUnavailable(api, why) {
+  await until(`/readyz to say ${why}`, async () => {
+    const { code, status, detail = '' } = await readyz(api)
+    return code === 503 && status === 'database unavailable' && why.test(detail)
+  })
+}
+
+/** The value of a counter, which has no line before it counts. @param {{ adminUrl: string | null }} api @param {string} name with its labels */
+export function counted(api, name) {
+  return metric(api, name).catch(() => 0)
+}
+
 /** No answer waits for the log, which comes a moment later. @param {Pick<Api, 'log'> | string} log an API's, or a file @param {RegExp} pattern */
 export function logged(log, pattern) {
   const text = () => (typeof log === 'string' ? fs.readFileSync(log, 'utf8') : log.log())

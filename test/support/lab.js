@@ -14,20 +14,24 @@ const IN_LOAD = ['sweep', 'doctor']
 /** Beyond it a program hangs; tap gives a file 300 s. */
 const DEADLINE_MS = 240_000
 
+const STOP_AT = new URL('stop-at.js', import.meta.url)
+
 /**
  * Runs a verb as a program.
  * @param {string[]} argv
  * @param {Record<string, string | undefined>} [env] undefined takes a variable away
- * @param {{ cwd?: string, deadline_ms?: number }} [options] cwd: the folder it runs in, whose `.env` it reads
+ * @param {{ cwd?: string, deadline_ms?: number, stopsAt?: string }} [options] cwd: the folder it runs in, whose `.env` it reads;
+ *   stopsAt: the program stands still once it has written a line on stderr that begins so, until SIGCONT
  * @returns {{ child: ChildProcess, ended: Promise<{ code: number | null, stdout: string, stderr: string }>, stderrHas: (text: string) => Promise<void> }}
  */
-export function startLab(argv, env = {}, { cwd, deadline_ms = DEADLINE_MS } = {}) {
+export function startLab(argv, env = {}, { cwd, deadline_ms = DEADLINE_MS, stopsAt } = {}) {
   const merged = Object.entries({ ...process.env, DATABASE_URL: undefined, ...env }).filter(
     ([, value]) => value !== undefined,
   )
   const folder = IN_LOAD.includes(argv[0]) ? 'load' : 'tuning'
   const program = fileURLToPath(new URL(`../../${folder}/cli.js`, import.meta.url))
-  const child = spawn(process.execPath, [program, ...argv], { cwd, env: Object.fromEntries(merged) })
+  const flags = stopsAt === undefined ? [] : [`--import=${STOP_AT}?words=${encodeURIComponent(stopsAt)}`]
+  const child = spawn(process.execPath, [...flags, program, ...argv], { cwd, env: Object.fromEntries(merged) })
   const kill = () => void child.kill('SIGKILL')
   process.once('exit', kill)
   const output = { stdout: '', stderr: '' }

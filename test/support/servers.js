@@ -1,7 +1,7 @@
+import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import http from 'node:http'
 import net from 'node:net'
-import { freePort } from '../../sql/free-port.js'
 
 /**
  * An HTTP server on a port of its own until the test ends.
@@ -109,12 +109,44 @@ async function listening(server) {
   return `http://127.0.0.1:${/** @type {net.AddressInfo} */ (server.address()).port}/user`
 }
 
+/**
+ * Some for each process id: below the ports that the lab draws from (sql/free-port.js) and those that the kernel gives to clients, above
+ * the last one that fetch refuses (10080).
+ */
+const OWN_PORTS = { first: 10_100, each: 20, blocks: 95 }
+let given = randomInt(OWN_PORTS.each)
+
+/** A loopback port that no other process takes: for a server that has to be told its port, and starts a moment later. */
+export async function ownPort() {
+  const { first, each, blocks } = OWN_PORTS
+  const own = first + each * (process.pid % blocks)
+  for (let tries = 0; tries < each; tries++) {
+    const port = own + (given++ % each)
+    if (await canListen(port)) return port
+  }
+  throw new Error(`expected one of the ports ${own} to ${own + each - 1} to be free, found none`)
+}
+
+/** @param {number} port */
+export async function canListen(port) {
+  const server = net.createServer().listen(port, '127.0.0.1')
+  try {
+    await once(server, 'listening')
+    return true
+  } catch (error) {
+    if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'EADDRINUSE') throw error
+    return false
+  } finally {
+    server.close()
+  }
+}
+
 /** A URL on which nobody listens. @param {any} t */
 export async function refusingUrl(t) {
   const { port } = new URL(await tcpServer(t, () => {}))
   // Taken by a connection, this port is given to no other server. It is not one of those that the kernel gives to clients: a client that
   // got the very port it connects to would be connected to itself (simultaneous open, RFC 9293, 3.5).
-  const socket = net.connect({ port: Number(port), host: '127.0.0.1', localPort: await freePort() })
+  const socket = net.connect({ port: Number(port), host: '127.0.0.1', localPort: await ownPort() })
   t.teardown(() => socket.destroy())
   await once(socket, 'connect')
   const url = `http://127.0.0.1:${socket.localPort}/user`

@@ -20,18 +20,15 @@ export async function smoke(t, verb, args, { databaseUrl, isCutAgain = false } =
   fs.chmodSync(temporary, 0o777)
   const env = { DATABASE_URL: databaseUrl, TMPDIR: temporary }
 
-  const cut = startLab([verb, ...args, '--out', out], env)
-  await cut.stderrHas('trial 1:')
-  cut.child.kill('SIGINT')
+  const cut = startLab([verb, ...args, '--out', out], env, { stopsAt: 'trial 1:' })
+  await interrupted(cut, 'trial 1:')
   t.equal((await cut.ended).code, 130, 'interrupted')
   const kept = readTrials(out)
   t.match(readRun(out), { verb, interrupted: true })
 
-  const again = startLab([verb, '--resume', out], env)
-  if (isCutAgain) {
-    await again.stderrHas(`trial ${kept.length + 1}:`)
-    again.child.kill('SIGINT')
-  }
+  const stopsAt = isCutAgain ? `trial ${kept.length + 1}:` : undefined
+  const again = startLab([verb, '--resume', out], env, { stopsAt })
+  if (stopsAt) await interrupted(again, stopsAt)
   const resumed = await again.ended
   t.equal(resumed.code, isCutAgain ? 130 : 0, resumed.stderr)
   const [run, trials] = [readRun(out), readTrials(out)]
@@ -49,6 +46,13 @@ export async function smoke(t, verb, args, { databaseUrl, isCutAgain = false } =
   t.strictSame(processesOf(folder), [], 'no process is left')
   t.strictSame(fs.readdirSync(temporary), [], 'no file is left')
   return { out, run, trials, stdout: resumed.stdout, stderr: resumed.stderr }
+}
+
+/** Ctrl-C for a lab that stands still at these words: however late we read them, it has done no more. @param {ReturnType<typeof startLab>} lab @param {string} words */
+async function interrupted({ child, stderrHas }, words) {
+  await stderrHas(words)
+  child.kill('SIGINT')
+  child.kill('SIGCONT')
 }
 
 /**

@@ -4,7 +4,7 @@
  * for longer than one of its tests, and none measures its process.
  */
 export const SYSTEM_BUNDLES = {
-  api: filesIn('test/system/api', ['fuzz', 'idempotency', 'ids', 'insert', 'lifetime', 'requests']),
+  api: filesIn('test/system/api', ['fuzz', 'headers', 'idempotency', 'ids', 'insert', 'lifetime', 'requests']),
   load: filesIn('test/system/load', [
     'measurement',
     'ports',
@@ -16,7 +16,7 @@ export const SYSTEM_BUNDLES = {
     'sweep',
   ]),
   tuning: filesIn('test/system/tuning', [
-    ...['ablate', 'balance', 'bench', 'compare', 'knobs', 'pgbouncer', 'programs', 'ramp', 'verb-balance'],
+    ...['ablate', 'balance', 'bench', 'compare', 'knobs', 'pgbouncer', 'processes', 'programs', 'ramp', 'verb-balance'],
   ]),
 }
 

@@ -33,6 +33,14 @@ t.test('an assertion that cannot fail is found', async (t) => {
     ['found().forEach((a) => t.ok(a))', /which nothing says is not empty/],
     ['for (const a of []) t.ok(a)', /which nothing says is not empty/],
     ['for (const a of Object.values(await all())) t.ok(a)', /which nothing says is not empty/],
+    ['t.ok(found.every(isOdd))', /all of found, which nothing says is not empty/],
+    ['t.ok(a && (await found).every(isOdd), found.join())', /all of \(await found\), which/],
+    ['t.ok(a && !found.some(isOdd))', /all of found, which/],
+    ['t.notOk(a || found.b.some(isOdd))', /all of found\.b, which/],
+    ['t.equal(found.filter(isOdd).every(isPrime), true)', /all of found\.filter\(isOdd\), which/],
+    ['t.strictSame(found.filter(isOdd).map(nameOf), [])', /all of found, which/],
+    ['const wrong = found.filter(isOdd)\nt.strictSame(wrong, [])', /all of found, which/],
+    ['t.ok([].every(isOdd))', /all of \[\], which/],
   ]
   for (const [code, what] of /** @type {[string, RegExp][]} */ (rows)) {
     const found = vacuousIn('x.js', inTest(code))
@@ -60,6 +68,14 @@ t.test('an assertion that can fail is none', async (t) => {
     'for (const a of await Promise.all(MODES.map(start))) t.ok(a)',
     'await fc.assert(property)',
     'setTimeout(answer, 50)\nt.pass()',
+    't.ok(found.length > 0 && found.every(isOdd))',
+    't.ok(found.every(isOdd))\nt.equal(found.length, 3)',
+    't.ok(all().every(isOdd))',
+    "t.ok(text.split(',').every(isOdd))",
+    't.ok(found.some(isOdd))\nt.notOk(found.every(isOdd))',
+    't.strictSame(processesOf(folder).filter(isOurs), [])',
+    'for (const a of [1, 2]) t.strictSame(found.filter((b) => a > b), [], String(a))',
+    'const all = await Promise.all([...found, ...others].map(look))\nt.ok(others.length > 2)\nt.notOk(all.some(isOdd))',
   ]) {
     t.strictSame(vacuousIn('x.js', inTest(code)), [], code)
   }

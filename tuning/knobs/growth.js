@@ -1,7 +1,9 @@
 import { LAB_USER } from '../../load/generators/mix.js'
-import { openSession } from './session.js'
+import { destroy } from '../../sql/connection.js'
+import { ask, openSession } from './session.js'
 
 const NOT_ALLOWED = '42501'
+const CONNECT_TIMEOUT_MS = 5000
 const UNIQUE = 'CREATE UNIQUE INDEX redline_index_1 ON users (email)'
 /** Columns of further indexes, each of which must be updated for every row. */
 const FURTHER = ['password', 'lower(email)', 'email, password']
@@ -28,15 +30,27 @@ export async function addIndexes(databaseUrl, number) {
   return drop
 }
 
-/** Puts rows into the emptied table and writes them to disk, so that this is not part of the trial. @param {string} databaseUrl @param {number} rows */
-export async function fillTable(databaseUrl, rows) {
-  const session = await openSession(databaseUrl)
+/**
+ * Puts rows into the emptied table and writes them to disk, so that this is not part of the trial.
+ * @param {string} databaseUrl @param {number} rows @param {AbortSignal} signal cancels the statement, which would go on for up to minutes
+ */
+export async function fillTable(databaseUrl, rows, signal) {
+  const session = await openSession(databaseUrl, { connectionTimeoutMillis: CONNECT_TIMEOUT_MS })
   try {
-    await session.query(
+    const { rows: found } = await session.query('SELECT pg_backend_pid() AS pid')
+    const cancel = () => {
+      ask(databaseUrl, `SELECT pg_cancel_backend(${found[0].pid})`).catch(() => destroy(session))
+    }
+    const take = async (/** @type {string} */ statement) => {
+      signal.throwIfAborted()
+      signal.addEventListener('abort', cancel)
+      await session.query(statement).finally(() => signal.removeEventListener('abort', cancel))
+    }
+    await take(
       `INSERT INTO users (email, password) SELECT '${LAB_USER}-' || n || '@redline.test', 'secret-' || n FROM generate_series(1, ${rows}) AS n`,
     )
-    await session.query('VACUUM ANALYZE users')
-    await session.query('CHECKPOINT').catch((error) => {
+    await take('VACUUM ANALYZE users')
+    await take('CHECKPOINT').catch((error) => {
       if (error.code !== NOT_ALLOWED) throw error
     })
   } finally {

@@ -49,6 +49,7 @@ export const KNOBS = Object.freeze({
   SYNCHRONOUS_COMMIT: choice('session', ['on', 'off'], 'off: a crash of Postgres loses what was acknowledged'),
   TABLE_ROWS: whole('rows', [0, 1_000_000, 10_000_000], [0, 100_000_000], 'rows in the table before each trial'),
   INDEXES: whole('indexes', [0, 1, 4], [0, 4], 'extra indexes: a unique one on email, then others'),
+  UPKEEP: choice('generator', ['none', 'checkpoint', 'vacuum'], 'what Postgres also does in the middle of a trial'),
   PASSWORD_STORAGE: { ...setting('PASSWORD_STORAGE', ['scrypt']), advised: false },
   LOG_LEVEL: { ...setting('LOG_LEVEL', ['debug', 'silent']), advised: false },
   SEMI_SPACE_MB: whole('flag', [OWN_SEMI_SPACE_MB, 16, 1], [1, 1024], "V8's young generation (a half of it)"),

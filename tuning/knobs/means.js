@@ -28,7 +28,7 @@ const PROXY_TOLERANCE_MS = 3
  * @typedef {object} Means how a knob is turned, and how its level is read back from what runs
  * @property {(place: Place, level: Level, name: string) => Turned | Promise<Turned>} turn
  * @property {(target: Target, place: Place, level: Level, name: string) => unknown} readBack the level in force, or a promise of it
- * @typedef {Partial<Place> & { settings?: Target['settings'], end?: () => Promise<void>, fill?: () => Promise<void> }} Turned changes to the place where
+ * @typedef {Partial<Place> & { settings?: Target['settings'], end?: () => Promise<void>, fill?: Target['fill'] }} Turned changes to the place where
  *   the API will start; settings: describe what was started for the place; end: removes it; fill: fills the table before each trial
  * @typedef {'environment' | 'prlimit' | 'soft limit' | 'flag' | 'node' | 'session' | 'indexes' | 'rows' | 'trigger' | 'proxy' | 'pgbouncer' | 'generator'} By
  */
@@ -102,7 +102,8 @@ export const MEANS = {
 
   /** Rows that are in the table before each trial; each trial's count of rows shows them. */
   rows: {
-    turn: ({ databaseUrl }, level) => (level === 0 ? {} : { fill: () => fillTable(databaseUrl, Number(level)) }),
+    turn: ({ databaseUrl }, level) =>
+      level === 0 ? {} : { fill: (signal) => fillTable(databaseUrl, Number(level), signal) },
     readBack: (_target, _place, level) => level,
   },
 
@@ -168,7 +169,7 @@ function inForce(level, found_ms, below_ms, from_ms = Number(level)) {
 
 /**
  * Changes that the generator's knobs make to a load.
- * @type {Record<string, Record<Level, { driver?: string, fresh_connections?: boolean, unbounded?: boolean }>>}
+ * @type {Record<string, Record<Level, { driver?: string, fresh_connections?: boolean, unbounded?: boolean, checkpoint?: boolean, vacuum?: boolean }>>}
  */
 const LOADS = {
   CONNECTIONS: { kept: { fresh_connections: false }, fresh: { fresh_connections: true } },
@@ -177,6 +178,7 @@ const LOADS = {
     vegeta: { driver: 'vegeta', unbounded: false },
     'vegeta-unbounded': { driver: 'vegeta', unbounded: true },
   },
+  UPKEEP: { none: {}, checkpoint: { checkpoint: true }, vacuum: { vacuum: true } },
 }
 
 /** Changes to the generator's load for this cell. @param {Cell} cell @returns {typeof LOADS[string][Level]} */

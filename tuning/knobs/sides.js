@@ -4,13 +4,16 @@ import { SETTINGS } from '../../api/settings.js'
 import { isValid } from '../../load/capacity/ladder.js'
 import { NotApplied, UsageError } from '../../load/command/errors.js'
 import { urlFlag } from '../../load/command/references.js'
+import { refuseLone, SSH_FLAGS, sshPlanOf } from '../../load/system/ssh/plan.js'
 import { openUrl } from '../../load/targets/index.js'
 import { KNOBS } from './knobs.js'
 import { openCell } from './open-cell.js'
 
 /**
+ * @import { Flag } from '../../load/command/flags.js'
  * @import { Cell, TrialRecord } from '../../load/report/record.js'
  * @import { Place } from '../../load/run/site.js'
+ * @import { SshPlan } from '../../load/system/ssh/plan.js'
  */
 
 /** Variables that a run itself sets for the API; in a file they would have no effect. */
@@ -32,13 +35,48 @@ export function coldWarmups_s(plan) {
 }
 
 export const SIDE =
-  'the URL of a running service (without user and password), or a file of settings for the local API (one NAME=VALUE per line)'
+  "the URL of a running service (without user and password), or a file of settings for Redline's API (one NAME=VALUE per line)"
 
 /**
- * One of two targets: a service that already runs, or the local API with the settings of a file, or with its defaults.
- * @typedef {{ url: string, shown_url?: string, file: null } | { url: null, shown_url?: undefined, file: string | null }} Side
- *   shown_url: the URL without its secrets; a kept plan has only this one, as its url
+ * One of two targets: a service that already runs, or the API with the settings of a file, or with its defaults.
+ * @typedef {{ url: string, shown_url?: string, file: null, ssh?: undefined } |
+ *   { url: null, shown_url?: undefined, file: string | null, ssh?: SshPlan }} Side shown_url: the URL without its secrets; a kept plan
+ *   has only this one, as its url; ssh: the host on which the API runs, by default this one
  */
+
+/** The local API with its defaults. @type {Side} */
+export const LOCAL_SIDE = { url: null, file: null }
+
+/** Flags for the hosts of the sides. @satisfies {Record<string, Flag>} */
+export const SIDE_HOST_FLAGS = {
+  'ssh-a': {
+    ...SSH_FLAGS.ssh,
+    about:
+      'run A on that host and load it from here: the API, with the file of --a or its defaults; requires --database-url',
+  },
+  'ssh-b': { ...SSH_FLAGS.ssh, about: 'the same for B; both may be on one host, and share the database' },
+  'ssh-config': SSH_FLAGS['ssh-config'],
+  'ssh-port': { ...SSH_FLAGS['ssh-port'], about: SSH_FLAGS['ssh-port'].about.replace('that host', 'these hosts') },
+}
+
+/**
+ * The sides of a command line. One that has a host needs no file: it has the API's defaults.
+ * @param {Record<string, any>} flags parsed by sideFlag and SIDE_HOST_FLAGS @returns {{ a?: Side, b?: Side }}
+ * @throws {UsageError} if flags contradict each other
+ */
+export function sidesOf(flags) {
+  if (!flags['ssh-a'] && !flags['ssh-b']) refuseLone(flags, '--ssh-a or --ssh-b')
+  const sides = ['a', 'b'].flatMap((name) => {
+    const [side, host] = [flags[name], flags[`ssh-${name}`]]
+    if (!host) return side ? [[name, side]] : []
+    if (side?.url)
+      throw new UsageError(
+        `--ssh-${name}: expected --${name} to be a file of settings, or left out, got a URL, whose service runs already`,
+      )
+    return [[name, { ...LOCAL_SIDE, ...side, ssh: sshPlanOf({ ...flags, ssh: host }) }]]
+  })
+  return Object.fromEntries(sides)
+}
 
 /** A flag that names a side. @param {string} flag */
 export function sideFlag(flag) {
@@ -60,7 +98,8 @@ export function sideFlag(flag) {
 }
 
 /** @param {Side} side */
-export function labelOf({ url, shown_url, file }) {
+export function labelOf({ url, shown_url, file, ssh }) {
+  if (ssh) return `${file ?? 'the API'} on ${ssh.host}`
   return shown_url ?? url ?? file ?? 'the local API'
 }
 
@@ -83,9 +122,18 @@ export function silentSide(records, sides, isExcused = () => false) {
 export async function openSide(side, place, changes) {
   const { url, shown_url: shownUrl, file } = side
   if (url) return openUrl(url, { shownUrl })
-  return openCell({ ...(file === null ? {} : settingsOf(file)), ...changes }, place).catch((error) => {
+  const settings = { ...(file === null ? {} : settingsOf(file)), ...changes }
+  return openCell(settings, placeOf(side, place)).catch((error) => {
     throw error instanceof NotApplied ? new UsageError(`${labelOf(side)}: ${error.message}`) : error
   })
+}
+
+/** Where the API of a side runs: on this machine, or on the side's host. @param {Side} side @param {Place} place @returns {Place} */
+export function placeOf({ ssh }, place) {
+  if (!ssh) return place
+  const there = place.places?.[ssh.host]
+  if (!there) throw new Error(`expected a connection to ${ssh.host}, got none`)
+  return there
 }
 
 /** The settings of a file. @param {string} file @returns {Cell} @throws {UsageError} for a setting that no side can have */

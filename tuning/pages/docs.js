@@ -11,9 +11,9 @@ import { sweepItems } from '../../load/verbs/sweep/answer.js'
 import { proofItems } from '../../load/verbs/sweep/proof.js'
 import { budgetBlocks } from '../experiments/ablate/budget-report.js'
 import { ratioBlocks } from '../experiments/ablate/speeds.js'
-import { failingBlocks, overheadBlocks, processBlocks, strategyBlocks } from '../experiments/balance/report.js'
+import { claimsBlocks, failingBlocks, overheadBlocks, strategyBlocks } from '../experiments/balance/report.js'
 import { CLAIMS } from '../experiments/playbook/claims.js'
-import { claimsTable, littleTable, summaryTable } from '../experiments/playbook/report.js'
+import { claimsTable, littleTable, nodesTable, summaryTable } from '../experiments/playbook/report.js'
 import { byLoadBlocks } from '../experiments/tune/by-load.js'
 import { EXERCISES } from '../workshop/exercises/index.js'
 import { exercisePage, exercisesTable, keyPage } from '../workshop/pages.js'
@@ -90,9 +90,9 @@ const PAGES = {
       of: [
         ({ findings }) => findings.sentences.map((/** @type {string} */ text) => paragraph(text)),
         ({ findings }) => strategyBlocks(findings, 'strategies'),
-        ({ findings }) => [...failingBlocks(findings), ...overheadBlocks(findings)],
+        ({ findings }) => [...failingBlocks(findings), ...overheadBlocks(findings), ...claimsBlocks(findings)],
         EVERY_TRIAL,
-        SETTINGS_TOO,
+        CONDITIONS,
       ],
     },
   },
@@ -122,13 +122,14 @@ const PAGES = {
     },
   },
   'tuning/SCALING.md': {
-    processes: { run: 'balance', of: [({ findings }) => processBlocks(findings), SETTINGS_TOO] },
+    processes: { of: ['answer', FIGURES, EVERY_TRIAL, SETTINGS_TOO] },
     pgbouncer: { of: ['cells', PGBOUNCER, SETTINGS_TOO] },
     arithmetic: () => arithmeticBlocks(['sweep-batched', 'sweep-single'].map(evidence)),
   },
   'tuning/PLAYBOOK.md': {
     verdicts: { run: 'playbook', of: ['answer', CONDITIONS] },
     little: { run: 'playbook', of: [({ findings }) => [littleTable(findings)]] },
+    nodes: { run: 'playbook', of: [({ findings }) => [nodesTable(findings)]] },
     article: { of: [FIGURES, CONDITIONS] },
     ...Object.fromEntries(CLAIMS.map(({ chapter }) => [chapter, claimsOf(chapter)])),
   },

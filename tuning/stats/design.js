@@ -19,15 +19,20 @@ export function oneAtATime(knobs) {
   return [base, ...knobs.flatMap(({ name, levels }) => levels.slice(1).map((level) => ({ ...base, [name]: level })))]
 }
 
+/** Scatters seeds that follow each other, so that their first draws have nothing in common (Knuth's multiplicative hash). */
+const SCATTER = 2_654_435_761
+
 /**
- * Blocks, each a pass over all cells in its own order, so that a drift affects all cells alike. The anchor, one of the cells, is
- * visited at the start, in the middle and at the end of each block: the difference between its visits is the noise.
+ * Blocks, each a pass over all cells: in random order, and in the next block backwards, so that a drift within the blocks affects all
+ * cells alike. The anchor, one of the cells, is visited at the start, in the middle and at the end of each block: the difference
+ * between its visits is the noise.
  * @template T @param {{ cells: T[], anchor: T | null, blocks: number, seed: number }} design
  */
 export function visitsOf({ cells, anchor, blocks, seed }) {
   return Array.from({ length: blocks }, (_, block) => {
     const others = cells.filter((cell) => cell !== anchor)
-    const order = shuffled(others, seed + block)
+    const order = shuffled(others, Math.imul(seed + (block >> 1), SCATTER))
+    if (block % 2 === 1) order.reverse()
     if (anchor !== null) order.splice(Math.ceil(order.length / 2), 0, anchor)
     const visits = anchor === null ? order : [anchor, ...order, anchor]
     return visits.map((cell, position) => ({ block, position, cell }))

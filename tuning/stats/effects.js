@@ -14,6 +14,20 @@ import { factorial, groupBy } from './design.js'
 /** Confidence of every interval: if there is no effect, one in twenty misses a ratio of 1. */
 export const CONFIDENCE = 0.95
 
+/**
+ * Confidence of each of several intervals that are looked at together: with CONFIDENCE, none of them misses (Bonferroni: each gets an
+ * equal share of the error rate).
+ * @param {number} intervals their number
+ */
+export function confidenceOfEach(intervals) {
+  return 1 - (1 - CONFIDENCE) / intervals
+}
+
+/** The fewest pairs whose interval is finite: all of n pairs agree by chance in 2 of 2^n cases. @param {number} confidence such as 0.95 */
+export function leastPairs(confidence) {
+  return Math.ceil(Math.log2(2 / (1 - confidence)))
+}
+
 /** Two-sided quantile of the normal distribution at the same confidence. */
 const NORMAL_WIDTH = 1.96
 
@@ -81,12 +95,16 @@ export function interactions(observations, knobs, noise = noiseOf(observations))
     .sort((a, b) => Math.abs(Math.log(b.ratio)) - Math.abs(Math.log(a.ratio)))
 }
 
-/** The ratio of two cells, block by block. @param {Observation[]} observations @param {Cell} cell @param {Cell} reference @param {Noise} [noise] */
-export function ratioOf(observations, cell, reference, noise = noiseOf(observations)) {
+/**
+ * The ratio of two cells, block by block.
+ * @param {Observation[]} observations @param {Cell} cell @param {Cell} reference @param {Noise} [noise]
+ * @param {number} [confidence] of the interval
+ */
+export function ratioOf(observations, cell, reference, noise = noiseOf(observations), confidence = CONFIDENCE) {
   const { logAt } = logsOf(observations)
   const blocks = [...new Set(observations.map(({ block }) => block))]
   const differences = blocks.map((block) => logAt({ block, cell }) - logAt({ block, cell: reference }))
-  return { level: cellName(cell), ...estimated(differences, noise) }
+  return { level: cellName(cell), ...estimated(differences, noise, confidence) }
 }
 
 /** The typical ratio of two series by block. @param {Map<number, number>} reference @param {Map<number, number>} other @param {number} confidence such as 0.95 */

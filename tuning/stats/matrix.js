@@ -19,6 +19,7 @@ const PEAK = 'peak'
  * @property {{ cell: Cell | null, at?: At, load: StepLoad }} [peak] a closed loop before the blocks, which offer shares of its goodput
  * @property {(record: TrialRecord) => boolean} [counts] by default, valid trials count
  * @property {number} [tries] after which a place without a trial that counts is given up
+ * @property {boolean} [restarts] starts the target anew for each visit, even if two visits to a cell follow each other
  * @typedef {{ cell: any, at: At }} Visit cell: null if there is only one target
  * @typedef {{ cell: Cell, at?: At }} Unit a cell that each block visits, and the fields that tell its trials apart
  */
@@ -36,22 +37,25 @@ export function matrixVisits({ units, anchor = null, blocks, seed }) {
  * @returns {Step | null} null if every place is settled, or there is no peak
  */
 export function nextTrial(matrix, records, notApplied) {
-  const { visits, kinds = [undefined], loadOf, visit_s, later_s = 0, peak, counts, tries } = matrix
+  const { visits, kinds = [undefined], loadOf, visit_s, later_s = 0, peak, counts, tries, restarts } = matrix
   const out = new Set(notApplied.map(({ cell }) => cellName(cell)))
   if (peak && peakOf(records) === null) {
     if (out.has(cellName(peak.cell)) || isSettled(records, isValid, tries)) return null
     return { ...peak, at: { ...peak.at, phase: PEAK }, left_s: durationOf(matrix) }
   }
-  const trials = groupBy(records, ({ at }) => placeOf(at))
+  const trials = groupBy(records, placeOf)
   for (const [i, visit] of visits.entries()) {
     if (out.has(cellName(visit.cell))) continue
-    const own = (/** @type {string | undefined} */ kind) => trials.get(placeOf({ ...visit.at, kind })) ?? []
+    const own = (/** @type {string | undefined} */ kind) =>
+      trials.get(placeOf({ ...visit, at: { ...visit.at, kind } })) ?? []
     for (const kind of kinds) {
       if (isSettled(own(kind), counts, tries)) continue
       const load = loadOf(visit, kind, own)
       if (!load) continue
       const at = kind === undefined ? visit.at : { ...visit.at, kind }
-      return { at, cell: visit.cell, left_s: (visits.length - i) * visit_s + later_s, load }
+      const restart = restarts && kinds.every((one) => own(one).length === 0)
+      const left_s = (visits.length - i) * visit_s + later_s
+      return { at, cell: visit.cell, left_s, ...(restart && { restart }), load }
     }
   }
   return null
@@ -74,7 +78,7 @@ export function peakOf(records) {
   return trialsAt(records, { phase: PEAK }).at(0)?.traffic.goodput_rps ?? null
 }
 
-/** @param {At} at */
-function placeOf({ phase, block, position, kind }) {
-  return `${phase} ${block} ${position} ${kind}`
+/** An order may have been drawn otherwise by an older version that began the run, so the cell counts, too. @param {Visit} visit */
+function placeOf({ at: { phase, block, position, kind }, cell }) {
+  return `${phase} ${block} ${position} ${kind} ${cellName(cell)}`
 }

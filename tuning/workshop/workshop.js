@@ -5,6 +5,7 @@ import { numberFlag, seedFlag } from '../../load/command/flags.js'
 import { spoken } from '../../load/command/spoken.js'
 import { paragraph, table } from '../../load/report/blocks.js'
 import { terminalOf } from '../../load/report/terminal.js'
+import { Results } from '../../load/run/results.js'
 import { DATABASE_FLAG } from '../../load/system/ssh/plan.js'
 import { quoted } from '../../load/system/ssh/remote.js'
 import { openDesk } from './desk.js'
@@ -20,7 +21,8 @@ import { handIn } from './student.js'
  * @import { Action } from '../../load/run/experiment.js'
  */
 
-const DEFAULTS = { out: path.join('results', 'workshop'), seed: 1 }
+const DEFAULTS = { out: path.join('results', 'workshop') }
+const DEFAULT_SEED = 1
 
 const FLAGS = {
   list: { value: '', about: 'shows the exercises and your progress' },
@@ -30,7 +32,7 @@ const FLAGS = {
   reset: { value: '', about: 'forgets the answers and measurements of --exercise N, or of all exercises' },
   out: { value: 'DIR', about: `folder for progress and results (default ${DEFAULTS.out})` },
   ...DATABASE_FLAG,
-  seed: seedFlag(`seed of the users (default ${DEFAULTS.seed})`),
+  seed: seedFlag(`seed of the users (default ${DEFAULT_SEED})`),
   json: { value: '', about: 'the progress as JSON on stdout, and nothing else there; the exercise goes to stderr' },
 }
 
@@ -57,7 +59,7 @@ export const workshop = {
 }
 
 /**
- * @typedef {Record<string, any> & typeof DEFAULTS} Flags
+ * @typedef {Record<string, any> & typeof DEFAULTS & { seed?: number }} Flags seed: only if it was given
  * @typedef {{ said: string | Block, problem?: string | null }} Said problem: why there is no trustworthy answer
  */
 
@@ -92,7 +94,8 @@ async function playOne(flags, io) {
   const exercise = wanted === undefined ? unsolved : EXERCISES[wanted - 1]
   if (!exercise) return { said: 'All exercises are solved. --exercise N shows one again, --reset forgets them.' }
   const { number, title, difficulty, needs } = exercise
-  const desk = openDesk(exercise, progress, flags, io)
+  if (progress.exercises[exercise.id]) refuseOtherSeed(exercise, flags)
+  const desk = openDesk(exercise, progress, { seed: DEFAULT_SEED, ...flags }, io)
   desk.head(`Exercise ${number} of ${EXERCISES.length}: ${title}`)
   desk.say(`Difficulty: ${difficulty}.`)
   if (needs) desk.say(`Needs: ${needs}`)
@@ -105,12 +108,28 @@ async function playOne(flags, io) {
     if (io.signal.aborted) process.stderr.write(`\nkept; continue with: ${command}\n`)
     // The message of the error names --resume, which nobody typed.
     if (!(error instanceof OtherConditions)) throw error
-    throw new UsageError(`${error.because}; ${command} --reset forgets the exercise, so that it can start again`)
+    throw new UsageError(`${error.because}; ${startAgain(command)}`)
   } finally {
     desk.close()
   }
   const next = EXERCISES[number]
   return { said: next ? `Next, ${next.title}:\n${commandOf(next.number, folder)}` : 'That was the last one.' }
+}
+
+/** An exercise keeps the seed it was begun with. @param {{ number: number, name: string }} exercise @param {Flags} flags @throws {UsageError} */
+function refuseOtherSeed({ number, name }, { out, seed }) {
+  const results = new Results(path.join(out, name))
+  // A run that was killed before its first trial has no plan.
+  if (seed === undefined || !Results.holdsRun(results.folder) || results.isUnused()) return
+  const kept = results.readRun().plan.mix.seed
+  if (kept === seed) return
+  const again = startAgain(commandOf(number, out))
+  throw new UsageError(`--seed: expected ${kept}, with which the exercise was begun, got ${seed}; ${again}`)
+}
+
+/** @param {string} command */
+function startAgain(command) {
+  return `${command} --reset forgets the exercise, so that it can start again`
 }
 
 /** @param {number} number @param {string} folder */

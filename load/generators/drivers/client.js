@@ -20,8 +20,8 @@ const SETUP = PHASES.slice(0, 3)
 const RETRY_DELAY_MS = 10
 /** Maximum number of interim responses (1xx): Node limits only their size. */
 const INTERIM_MAX = 1000
-/** Longest body, in characters, that values are taken from. */
-const BODY_MAX = 1 << 20
+/** Longest body that values are taken from. */
+const BODY_MAX_BYTES = 1 << 20
 
 /**
  * Closed loop with Node's HTTP client, for any HTTP or HTTPS service. Each worker has its own connection, sends its next request
@@ -51,6 +51,7 @@ async function drive(load, phase, next) {
   const phases = Object.fromEntries(PHASES.map((name) => [name, new Samples()]))
   /** @type {Record<string, number>} */
   const buckets = {}
+  const sizes = { body: new Samples(), response: new Samples() }
   const end_ms = performance.now() + phase.duration_s * 1000
   const gap_ms = load.per_worker_rps ? 1000 / load.per_worker_rps : 0
   const url = new URL(load.url)
@@ -92,17 +93,22 @@ async function drive(load, phase, next) {
   })
 
   /** @param {Ended} ended */
-  function keep({ status, latency_ms, phases_ms }) {
+  function keep({ status, latency_ms, phases_ms, body_bytes, response_bytes }) {
     const isOk = status >= 200 && status < 300
     const bucket = bucketOf(latency_ms)
-    if (isOk) buckets[bucket] = (buckets[bucket] ?? 0) + 1
+    if (isOk) {
+      buckets[bucket] = (buckets[bucket] ?? 0) + 1
+      sizes.body.add(body_bytes)
+      sizes.response.add(response_bytes)
+    }
     for (const [part, phase_ms] of Object.entries(phases_ms)) {
       if (isOk || SETUP.includes(part)) phases[part].add(phase_ms)
     }
   }
 
   const distributions = Object.entries(phases).map(([name, samples]) => [name, samples.distribution()])
-  return { ...traffic, phases_ms: Object.fromEntries(distributions), buckets }
+  const [ok_body_bytes, ok_response_bytes] = [sizes.body.distribution(), sizes.response.distribution()]
+  return { ...traffic, phases_ms: Object.fromEntries(distributions), buckets, ok_body_bytes, ok_response_bytes }
 }
 
 /** Number of the bucket that holds a latency. @param {number} latency_ms */
@@ -120,8 +126,9 @@ export function middleOf(bucket) {
  * @param {http.ClientRequest} req @param {Buffer} body
  * @param {{ timeout_s: number, isAhead: boolean, keepsBody: boolean }} how isAhead: the latency starts when the connection is open
  * @returns {Promise<Ended>}
- * @typedef {{ status: number, latency_ms: number, phases_ms: Record<string, number>, error: string | null, body: string }} Ended body: empty
- *   if it is not kept or too long
+ * @typedef {{ status: number, latency_ms: number, phases_ms: Record<string, number>, error: string | null, body: string,
+ *   body_bytes: number, response_bytes: number }} Ended body: empty if it is not kept or too long; response_bytes: everything that
+ *   arrived for the request, decrypted
  */
 function exchange(req, body, { timeout_s, isAhead, keepsBody }) {
   return new Promise((resolve) => {
@@ -131,7 +138,12 @@ function exchange(req, body, { timeout_s, isAhead, keepsBody }) {
     let start_ms = last_ms
     let status = 0
     let interim = 0
-    let kept = ''
+    let body_bytes = 0
+    /** @type {Buffer[]} */
+    const kept = []
+    /** Bytes that had arrived on the connection before this request, and the same by now. */
+    let before_bytes = 0
+    let receivedBytes = () => 0
     /** @param {string} phase that ends now */
     const mark = (phase) => {
       const now_ms = performance.now()
@@ -150,7 +162,9 @@ function exchange(req, body, { timeout_s, isAhead, keepsBody }) {
         latency_ms: performance.now() - start_ms,
         phases_ms,
         error,
-        body: kept.length > BODY_MAX ? '' : kept,
+        body: body_bytes > BODY_MAX_BYTES || kept.length === 0 ? '' : Buffer.concat(kept).toString(),
+        body_bytes,
+        response_bytes: receivedBytes() - before_bytes,
       })
     }
     /** How the server ended the connection. @param {boolean} answerBegan */
@@ -170,6 +184,8 @@ function exchange(req, body, { timeout_s, isAhead, keepsBody }) {
       giveUp(PROTOCOL)
     })
     req.on('socket', (socket) => {
+      receivedBytes = () => socket.bytesRead
+      before_bytes = socket.bytesRead
       if (!socket.connecting) return ready()
       const isSecure = 'encrypted' in socket
       socket.once('lookup', () => mark('dns'))
@@ -186,9 +202,9 @@ function exchange(req, body, { timeout_s, isAhead, keepsBody }) {
         settle(null)
       })
       res.on('error', () => settle(sideOfEnd(ended(true))))
-      if (!keepsBody) return res.resume()
-      res.setEncoding('utf8').on('data', (text) => {
-        if (kept.length <= BODY_MAX) kept += text
+      res.on('data', (/** @type {Buffer} */ bytes) => {
+        body_bytes += bytes.length
+        if (keepsBody && body_bytes <= BODY_MAX_BYTES) kept.push(bytes)
       })
     })
     req.on('error', (/** @type {NodeJS.ErrnoException} */ error) => {

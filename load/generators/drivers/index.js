@@ -29,7 +29,7 @@ import { wrk } from './wrk.js'
  *   machine; load_hosts: send instead of it; ssh_config: for reaching them; local_addresses: source addresses, in turn
  * @typedef {{ duration_s: number, signal: AbortSignal, onCounts: (counts: Counts) => void, onEnd: () => void, enough: AbortSignal }} Phase
  *   signal: stops the load at once, and run() rejects with its reason; onCounts: called about once a second; onEnd: called when the
- *   load is over and only arithmetic is left; enough: makes paced start no more requests and finish those in flight
+ *   load is over and only arithmetic is left, or a wait for answers that may never come; again if one does come; enough: makes paced start no more requests and finish those in flight
  * @typedef {{ sent: number, completed: number, ok: number, failed: number, p99_ms?: number | null }} Counts
  */
 

@@ -1,4 +1,5 @@
 import { UNSENT } from './errors.js'
+import { Quiet } from './quiet.js'
 import { Recorder } from './recorder.js'
 import { constantRate, poissonRate, recordedTimes } from './schedule.js'
 
@@ -43,6 +44,7 @@ export function pace(
   const recorded = recording && recordedTimes(recording, rate, duration_s)
   const schedule = recorded ?? random ?? constantRate(rate, duration_s)
   const recorder = new Recorder(entries, slices !== undefined, schedule.total)
+  const quiet = new Quiet(onEnd)
   const timeout_ms = timeout_s * 1000
   /** A stack: the last connection used is reused first, so connections that the rate does not need stay idle and cost nothing. */
   const idle = [...connections]
@@ -95,8 +97,12 @@ export function pace(
   return new Promise((resolve, reject) => {
     const pumping = clock.setInterval(() => {
       pump()
-      if (recorder.completed + recorder.failed < total) return
-      onEnd()
+      if (recorder.completed + recorder.failed < total) {
+        const elapsed_ms = clock.now() - start_ms
+        if (elapsed_ms >= length_s * 1000) quiet.look(elapsed_ms, recorder.completed)
+        return
+      }
+      quiet.end(recorder.completed)
       // A phase that stops early has no backlog at the remaining looks.
       const looks = Array.from({ length: LOOKS }, (_, i) => backlog[i] ?? 0)
       end(resolve, { ...recorder.summary(total, length_s), backlog: looks })

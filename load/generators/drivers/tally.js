@@ -1,9 +1,13 @@
+import { Quiet } from './quiet.js'
 import { Recorder } from './recorder.js'
 
 /**
  * @import { Load, Phase } from './index.js'
  * @import { Traffic } from '../../report/record.js'
  */
+
+/** Interval between looks for the end of the load. */
+const LOOK_INTERVAL_MS = 20
 
 /**
  * Counts the traffic of a closed loop in this process.
@@ -16,14 +20,20 @@ export async function countClosedLoop({ mix, slices }, { duration_s, signal, onC
   const recorder = new Recorder(mix.entries, slices !== undefined)
   const start_ms = performance.now()
   const counting = setInterval(() => onCounts(recorder.counts), 1000)
+  const quiet = new Quiet(onEnd)
+  const ending = setInterval(() => {
+    const elapsed_ms = performance.now() - start_ms
+    if (elapsed_ms >= duration_s * 1000) quiet.look(elapsed_ms, recorder.completed)
+  }, LOOK_INTERVAL_MS)
   try {
     await work(recorder, (name, status, latency_ms) => {
       recorder.answer(status, latency_ms, performance.now() - start_ms, name)
     })
   } finally {
     clearInterval(counting)
+    clearInterval(ending)
   }
   signal.throwIfAborted()
-  onEnd()
+  quiet.end(recorder.completed)
   return recorder.summary(recorder.sent, duration_s)
 }

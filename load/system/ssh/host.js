@@ -8,6 +8,7 @@ import { promisify } from 'node:util'
 import { makeScratch } from '../../../sql/scratch.js'
 import { RemoteError, revivedError, UsageError } from '../../command/errors.js'
 import { freePorts } from '../ports.js'
+import { addressOption } from './plan.js'
 import { bundleOf, prepare, scriptFor } from './prepare.js'
 import { parsed, sshWith, startRemote } from './remote.js'
 
@@ -24,11 +25,12 @@ const ORDER = sshWith('/dev/null', ['LogLevel=ERROR', 'ProxyCommand=false'])
 /**
  * Connects to the API's host, copies our programs there and starts our agent.
  * @param {SshPlan} plan
- * @param {{ signal: AbortSignal, note: (text: string) => void, logFile: string }} io logFile: takes what the API prints
+ * @param {{ signal: AbortSignal, note: (text: string) => void, logFile: string, flag?: string }} io logFile: takes what the API prints;
+ *   flag: that named the host, for messages
  * @throws {UsageError} with what to change, in one line
  * @typedef {Awaited<ReturnType<typeof openHost>>} Host
  */
-export async function openHost(plan, { signal, note, logFile }) {
+export async function openHost(plan, { signal, note, logFile, flag = '--ssh' }) {
   signal.throwIfAborted()
   const { host: name, config, port } = plan
   note(`connecting to ${name} …`)
@@ -48,7 +50,7 @@ export async function openHost(plan, { signal, note, logFile }) {
   const opening = new AbortController()
   const abort = () => opening.abort()
   signal.addEventListener('abort', abort)
-  const line = { flag: '--ssh', config, signal: opening.signal, control, stdout: hear }
+  const line = { flag, config, signal: opening.signal, control, stdout: hear }
   const remote = startRemote(name, { ...scriptFor(bundle), ...line })
   let closing = false
   remote.lost.catch((error) => {
@@ -64,8 +66,8 @@ export async function openHost(plan, { signal, note, logFile }) {
   /** @type {string} */
   let address
   try {
-    await prepare(remote, bundle, { name, note })
-    address = await addressOf(plan)
+    await prepare(remote, bundle, { name, note, flag })
+    address = await addressOf(plan, flag)
     const greeted = once(heard, 'hello')
     remote.tell('agent')
     ;[hello] = await Promise.race([greeted, remote.lost])
@@ -84,7 +86,7 @@ export async function openHost(plan, { signal, note, logFile }) {
 
   return {
     ...there,
-    ...{ name, address, port, bind: bindOf(plan, address, ours) },
+    ...{ flag, name, address, port, bind: bindOf(plan, address, ours) },
     /** Asks the agent. @param {string} ask @param {object} [details] @returns {Promise<any>} */
     ask: async (ask, details) => {
       signal.throwIfAborted()
@@ -101,19 +103,19 @@ export async function openHost(plan, { signal, note, logFile }) {
       died.catch(() => {})
       return died
     },
-    ...forwardings(name, control, signal),
+    ...forwardings({ flag, name }, control, signal),
     close,
   }
 }
 
-/** @param {string} name @param {string} control socket of the connection @param {AbortSignal} signal */
-function forwardings(name, control, signal) {
+/** @param {{ flag: string, name: string }} host @param {string} control socket of the connection @param {AbortSignal} signal */
+function forwardings({ flag, name }, control, signal) {
   /** @param {string} way from here to there, in the syntax of -L @returns a function that ends the forwarding */
   async function forward(way) {
     const order = (/** @type {string} */ verb) => [...ORDER, '-S', control, '-O', verb, '-L', way, '--', name]
     await run(order('forward'), signal).catch(({ stderr }) => {
       signal.throwIfAborted()
-      throw new UsageError(`--ssh ${name}: expected ${way} to be forwarded, got: ${stderr.trim()}`)
+      throw new UsageError(`${flag} ${name}: expected ${way} to be forwarded, got: ${stderr.trim()}`)
     })
     return () => run(order('cancel')).catch(() => {})
   }
@@ -149,12 +151,13 @@ export function bindOf(plan, address, ours) {
   return plan.address === null ? (ours ?? any) : any
 }
 
-/** Numeric address for the load, so that no request waits for name resolution. @param {SshPlan} plan */
-async function addressOf({ host, address, config }) {
+/** Numeric address for the load, so that no request waits for name resolution. @param {SshPlan} plan @param {string} flag */
+async function addressOf({ host, address, config }, flag) {
   const settings = address === null ? await run([...sshWith(config, []), '-G', '--', host]).catch(() => '') : ''
   const name = address ?? /^hostname (.*)$/m.exec(settings)?.[1] ?? host
   const found = await lookup(name).catch(() => null)
   if (found) return found.address
   const expected = `its name ${name} to resolve here, got no address`
-  throw new UsageError(`--ssh ${host}: expected ${expected}; pass an address that the load can reach as --ssh-address`)
+  const pass = `pass an address that the load can reach as ${addressOption(flag)}`
+  throw new UsageError(`${flag} ${host}: expected ${expected}; ${pass}`)
 }

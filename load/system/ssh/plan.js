@@ -56,8 +56,37 @@ export function sshPlanOf(flags) {
   const { ssh: host, 'ssh-config': config = null, 'ssh-port': port = PORT, 'ssh-address': address = null } = flags
   if (host && flags.url) throw new UsageError('--ssh: cannot be combined with --url, since the API is started there')
   if (host) return { host, config, port, address }
+  refuseLone(flags, '--ssh user@host')
+  return null
+}
+
+/** Refuses flags about a host if no flag names the host. @param {Record<string, any>} flags @param {string} required names it @throws {UsageError} */
+export function refuseLone(flags, required) {
   const others = ['ssh-port', 'ssh-address', ...(flags['load-hosts'] ? [] : ['ssh-config'])]
   const lone = others.find((name) => flags[name] !== undefined)
-  if (lone) throw new UsageError(`--${lone}: requires --ssh user@host`)
-  return null
+  if (lone) throw new UsageError(`--${lone}: requires ${required}`)
+}
+
+/** What chooses the address for the load: several hosts have no common one. @param {string} flag that named the host */
+export function addressOption(flag) {
+  return flag === '--ssh' ? '--ssh-address' : "HostName in ssh's configuration (--ssh-config)"
+}
+
+/**
+ * The hosts on which a plan runs the API, each once, with the flag that names it first.
+ * @param {Elsewhere} plan @returns {{ flag: string, ssh: SshPlan }[]} empty: the API runs here, or a service runs already
+ * @typedef {{ ssh?: SshPlan | null, sides?: Record<string, { url: string | null, ssh?: SshPlan }> }} Elsewhere the part of a plan that
+ *   says where the API runs; ssh: its only host, or that of a side
+ */
+export function apiHostsOf({ ssh, sides = {} }) {
+  const ofSides = Object.entries(sides).flatMap(([side, { ssh }]) => (ssh ? [{ flag: `--ssh-${side}`, ssh }] : []))
+  const all = [...(ssh ? [{ flag: '--ssh', ssh }] : []), ...ofSides]
+  return all.filter((one, i) => all.findIndex((other) => other.ssh.host === one.ssh.host) === i)
+}
+
+/** Whether a run starts the API, or a service, on this machine. @param {Elsewhere & { url?: string | null, start?: string }} plan */
+export function startsHere({ url, start, ssh, sides = {} }) {
+  const all = Object.values(sides)
+  if (all.some((side) => side.ssh)) return all.some((side) => side.url === null && !side.ssh)
+  return !ssh && (!url || Boolean(start))
 }

@@ -57,12 +57,12 @@ agent) cd "$cache/${code}" && exec "$node" load/targets/ssh/agent.js 4>&- 5<&- ;
 /**
  * Copies our programs to the host, unless they are already there.
  * @param {Remote} remote runs the script above @param {Bundle} bundle
- * @param {{ name: string, note: (text: string) => void }} options name: of the host
+ * @param {{ name: string, note: (text: string) => void, flag?: string }} options name: of the host; flag: that named it
  * @throws {UsageError} when the host lacks something
  */
-export async function prepare(remote, bundle, { name, note }) {
+export async function prepare(remote, bundle, { name, note, flag = '--ssh' }) {
   const refuse = (/** @type {string} */ expected) => {
-    throw new UsageError(`--ssh ${name}: expected ${expected}`)
+    throw new UsageError(`${flag} ${name}: expected ${expected}`)
   }
   const node = (await remote.heard('node')).join(' ')
   const [npm, foreign, code, first] = await Promise.all(['npm', 'foreign', 'code', 'first'].map(remote.heard))

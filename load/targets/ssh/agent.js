@@ -11,7 +11,9 @@ import { plainError } from '../../command/errors.js'
 import { gatherFacts } from '../../probes/facts.js'
 import { every, SAMPLE_MS } from '../../probes/index.js'
 import { watchKernel } from '../../probes/kernel.js'
+import { watchPostgresOn } from '../../probes/postgres.js'
 import { familyOf, watchProcess } from '../../probes/process.js'
+import { isThisMachine } from '../../system/addresses.js'
 import { startDoser } from '../../system/dose/doser.js'
 import { describeMachine } from '../../system/machine.js'
 import { nodeOf } from '../../system/node-versions.js'
@@ -52,6 +54,8 @@ const say = (/** @type {object} */ message) => process.stdout.write(`${JSON.stri
 let opening = null
 /** @type {ReturnType<typeof watch> | null} */
 let watching = null
+/** Whether the API's database runs on this host. */
+let hasDatabase = false
 /** @type {Doser | null} */
 let doser = null
 let silence = setTimeout(end, SILENCE_MS)
@@ -74,6 +78,7 @@ const COMMANDS = {
       sendLog()
       say({ died: plainError(error) })
     })
+    hasDatabase = await isThisMachine(databaseUrl)
     return target
   },
   async stop() {
@@ -144,16 +149,19 @@ function leave() {
 }
 
 /** Watches the API from here, so that the connection does not disturb the samples. @param {Target} target */
-function watch({ pid, url }) {
+function watch({ pid, url, cores: own }) {
+  // Its database is part of what is measured, not a neighbour that disturbs it.
+  const usePostgres = hasDatabase ? watchPostgresOn(own) : () => null
   const use = watchProcess(pid)
   const kernel = watchKernel({ url, ours: true })
   const timer = every(SAMPLE_MS.kernel, kernel)
   return {
     async end() {
-      const [used, ofKernel] = [use(), kernel?.end()]
+      const [used, ofKernel, postgres_core_ratio] = [use(), kernel?.end(), usePostgres()]
       timer.stop()
       await timer.idle()
-      return { process: used, kernel: (await ofKernel?.({ sent: 0, completed: 0, lateness_ms: null })) ?? {} }
+      const counters = (await ofKernel?.({ sent: 0, completed: 0, lateness_ms: null })) ?? {}
+      return { process: used, kernel: { ...counters, ...(postgres_core_ratio !== null && { postgres_core_ratio }) } }
     },
   }
 }

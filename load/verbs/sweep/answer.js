@@ -28,7 +28,7 @@ export function sweepItems(findings) {
   const items = [
     capacityText(findings),
     sustainedText(findings),
-    promiseText(findings),
+    findings.problem ? null : promiseText(findings),
     mixedItem(findings.records),
     costText(findings),
     speedText(findings),
@@ -149,7 +149,8 @@ function sharedCoreText({ capacity, records, limit }) {
 }
 
 /**
- * The valid trials at rates near the capacity, without relaxed limits.
+ * The valid trials at rates near the capacity, without relaxed limits, without those of a proof, and without those at another speed of
+ * the core.
  * @param {{ low_rps: number | null, high_rps: number | null } | null} capacity @param {TrialRecord[]} records
  */
 export function nearCapacity(capacity, records) {
@@ -157,7 +158,11 @@ export function nearCapacity(capacity, records) {
   const high_rps = capacity?.high_rps ?? capacity?.low_rps ?? Number.NaN
   const isNear = (/** @type {number} */ rate_rps) =>
     rate_rps >= low_rps * (1 - NEAR) && rate_rps <= high_rps * (1 + NEAR)
-  return records.filter((record) => !record.cell && isValid(record) && isNear(Number(record.load.rate_rps)))
+  const others = speedOf(records)?.others ?? []
+  return records.filter((record) => {
+    const counts = !record.cell && !record.doses && isValid(record) && !others.includes(record)
+    return counts && isNear(Number(record.load.rate_rps))
+  })
 }
 
 /** @param {SweepFindings} findings @returns {(Item | null)[]} */

@@ -41,14 +41,14 @@ function pressureText(records) {
   return [`Of the time, some task of the machine waited ${list} (pressure stall information).`]
 }
 
-/** Cost of a request to each resource, as medians over trials, and per core of it (own_us); the busiest resource first. @param {TrialRecord[]} records */
+/** Cost of a request to each resource, as medians over trials, and per core or connection of it (own_us); the busiest resource first. @param {TrialRecord[]} records */
 export function costsOf(records) {
   const entries = records.flatMap((record) => ledgerOf(record))
   const costs = [...new Set(entries.map(({ resource }) => resource))].map((resource) => {
     const own = entries.filter((entry) => entry.resource === resource)
     const of = (/** @type {'utilization' | 'demand_us'} */ field) => median(own.map((entry) => entry[field]))
     const demand_us = of('demand_us')
-    return { resource, utilization: of('utilization'), demand_us, own_us: demand_us / own[0].cores }
+    return { resource, utilization: of('utilization'), demand_us, own_us: demand_us / own[0].servers }
   })
   return costs.filter(({ utilization }) => utilization >= LEAST).sort((a, b) => b.utilization - a.utilization)
 }
@@ -67,7 +67,7 @@ function biasText(records) {
   ]
 }
 
-/** The rate that saturates a resource. @param {number} demand_us per request, on each of its cores @param {number} digits */
+/** The rate that saturates a resource. @param {number} demand_us per request, on each of its cores or connections @param {number} digits */
 export function boundText(demand_us, digits) {
   return count(Number((1e6 / demand_us).toPrecision(digits)))
 }

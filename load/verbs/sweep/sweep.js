@@ -5,6 +5,7 @@ import { connectionsFor } from '../../generators/connections.js'
 import { DRIVERS } from '../../generators/drivers/index.js'
 import { playTime_s, skippedText } from '../../generators/replay.js'
 import { answer, drawn, list } from '../../report/blocks.js'
+import { offered } from '../../report/format.js'
 import { proofBlocks } from '../../report/proof.js'
 import { shortTrialTable } from '../../report/trials.js'
 import { PLAN_FLAGS, planOf, refuseEnded } from '../../run/plan.js'
@@ -56,8 +57,10 @@ export const sweep = {
   design: (plan, records, notApplied) => {
     return plan.searches ? nextSearchStep(plan, records, notApplied) : ladderStep(plan, records)
   },
-  analyse(plan, records) {
-    const { problem, ...all } = plan.searches ? answerOf(plan, records) : ladderAnswer(plan, records)
+  analyse(plan, records, run) {
+    const { problem: ownProblem, ...all } = plan.searches ? answerOf(plan, records) : ladderAnswer(plan, records)
+    // What broke a run off goes before what its trials lack.
+    const problem = run?.problem ?? ownProblem
     const { replay } = plan.mix
     const found = { ...all, capacity: all.capacity && replay ? comparedTo(replay, all.capacity) : all.capacity }
     const answer = kindOfAnswer(plan, found.capacity, problem)
@@ -75,7 +78,7 @@ export const sweep = {
   ],
 }
 
-/** @typedef {{ plan: Plan, records: TrialRecord[], capacity: Capacity | null, capacities?: SloCapacity[], limit: Limit | null, elasticities?: Elasticity[] }} SweepFindings */
+/** @typedef {{ problem?: string | null, plan: Plan, records: TrialRecord[], capacity: Capacity | null, capacities?: SloCapacity[], limit: Limit | null, elasticities?: Elasticity[] }} SweepFindings */
 
 /** @param {Plan} plan */
 function checkDrivers(plan) {
@@ -147,10 +150,25 @@ function stoppedAfter(records) {
   return since.some((record) => loadOf(record) <= Math.max(...served)) ? records[last] : null
 }
 
+/** Most loads without a valid trial that are named. */
+const MOST_NAMED = 3
+
+/** @param {Rung[]} open loads without a valid trial @param {TrialRecord[]} records */
+function openText(open, records) {
+  const named = open.slice(0, MOST_NAMED).map((rung) => {
+    const own = records.filter(({ load }) => {
+      return load.rate_rps === rung.rate_rps && (rung.rate_rps !== null || load.connections === rung.connections)
+    })
+    return `${offered(rung)} (${own.findLast((record) => !isValid(record))?.outcome.because ?? 'not tried'})`
+  })
+  const more = open.length > named.length ? ', …' : ''
+  return `${open.length} of the loads asked for had no valid trial: ${named.join(', ')}${more}`
+}
+
 /** @param {Plan} plan @param {TrialRecord[]} records as the plan's SLO has judged them */
 function ladderCapacity(plan, records) {
   const found = capacityOf(records)
-  const open = unanswered(rungsOf(plan), records).length
+  const open = unanswered(rungsOf(plan), records)
   const isDead = records.length > 0 && records.every(({ traffic }) => traffic.ok === 0)
   const last = stoppedAfter(records)
   const dead =
@@ -159,6 +177,6 @@ function ladderCapacity(plan, records) {
       `after trial ${last.trial}, not one request succeeded, even under a load under which some had: ${records.at(-1)?.outcome.because}`)
   return {
     capacity: found && { ...found, confidence: null, slo: plan.slo },
-    problem: dead || (open > 0 ? `${open} of the loads asked for had no valid trial` : null),
+    problem: dead || (open.length > 0 ? openText(open, records) : null),
   }
 }

@@ -31,17 +31,36 @@ export function finding(reach, ...evidence) {
   return { reach, evidence }
 }
 
-/** Finding for a resource that makes requests fail. @param {number} failed @param {Trial['traffic']} traffic @param {string[]} evidence */
-export function ofFailed(failed, { planned }, ...evidence) {
-  return failed === 0 ? NOTHING : finding(failed / planned / ERROR_SHARE, ...evidence)
+/**
+ * Finding for a resource that makes requests fail.
+ * @param {number} failed @param {Pick<Trial['traffic'], 'planned'>} traffic @param {Slo | null} slo accepts a share of errors; null: none
+ *   is accepted @param {string[]} evidence
+ */
+export function ofFailed(failed, { planned }, slo, ...evidence) {
+  const share = Math.max(ERROR_SHARE, slo ? acceptedShare(slo) : 0)
+  return failed === 0 ? NOTHING : finding(failed / planned / share, ...evidence)
+}
+
+/** Finding for a limit of which each closed connection tells, unless the SLO accepts so many errors. @param {number} closed @param {Pick<Trial['traffic'], 'planned'>} traffic @param {Slo} slo @param {string[]} evidence */
+export function ofClosed(closed, { planned }, slo, ...evidence) {
+  const accepted = acceptedShare(slo) * planned
+  return finding(closed > accepted ? 1 + closed / planned : closed / accepted, ...evidence)
+}
+
+/** Share of the requests that may fail within an SLO and those of its entries. @param {Slo} slo */
+export function acceptedShare({ success_ratio, by_entry = {} }) {
+  const entries = Object.values(by_entry).map((entry) => entry.success_ratio ?? 0)
+  return 1 - Math.max(success_ratio, ...entries)
 }
 
 /**
  * CPU, in cores, that Postgres may have used on some of the service's cores: all that it used, if it may run on one of them; 0 if not.
+ * On another host, the agent has looked.
  * @param {number[]} cores of the service @param {Trial['probes']} probes
  */
-export function postgresOn(cores, { postgres, here }) {
-  const isBeside = here === undefined && expandCores(postgres?.cores ?? '').some((core) => cores.includes(core))
+export function postgresOn(cores, { postgres, here, kernel }) {
+  if (here !== undefined) return kernel.postgres_core_ratio ?? 0
+  const isBeside = expandCores(postgres?.cores ?? '').some((core) => cores.includes(core))
   return isBeside ? Number(postgres.cpu_core_ratio ?? 0) : 0
 }
 

@@ -33,10 +33,16 @@ export function generatorLateness(trial, slo) {
   if (traffic.hosts) return hostBehind(trial, slo)
   const { lateness_ms, cpu_core_ratio = 0, run_delay_ratio = 0 } = probes.generator
   const used = `the generator used ${wholePercent(cpu_core_ratio)} of a core and waited for it ${wholePercent(run_delay_ratio)} of the time`
-  if (load.loop === 'closed') return finding(cpu_core_ratio / CORE_FULL_RATIO, used)
+  if (load.loop === 'closed') return finding(cpu_core_ratio / coresUsable(trial) / CORE_FULL_RATIO, used)
   if (!lateness_ms) return NOTHING
   const late = `the generator was ${milliseconds(lateness_ms.p99)} late at p99`
   return finding(reachOf(lateness_ms, slo, load.timeout_s), late, used)
+}
+
+/** Number of cores that a generator can fill: one for each of its threads. @param {Pick<Trial, 'traffic' | 'probes'>} trial */
+function coresUsable({ traffic, probes }) {
+  const { threads = 1 } = traffic
+  return Math.min(threads, expandCores(probes.generator.cores ?? '').length || threads)
 }
 
 /**
@@ -117,26 +123,38 @@ function useOf({ host, cpu_core_ratio, cores }) {
 
 /**
  * Whether requests waited because the generator had fewer connections than the rate needs. With enough of them, all are busy only
- * if the target misses its SLO.
- * @param {Pick<Trial, 'load' | 'traffic' | 'probes'>} trial @param {Slo} slo
+ * if the target misses its SLO. If the target allows no more, that is its own limit.
+ * @param {Connecting} trial @param {Slo} slo
+ * @typedef {Pick<Trial, 'load' | 'traffic' | 'probes'> & Partial<Pick<Trial, 'settings'>>} Connecting
  */
-export function generatorConnections({ load, traffic, probes }, slo) {
-  const { connections, connections_needed = 0 } = load
-  if (load.loop !== 'open' || connections >= connections_needed) return NOTHING
-  const late_ms = traffic.hosts ? 0 : (probes.generator.lateness_ms?.p99 ?? 0)
-  const waited_ms = Math.max(0, (traffic.queued_ms?.p99 ?? 0) - late_ms)
-  const most_ms = Math.min(MAX_WAIT_MS, highestP99(slo, load.timeout_s) * MAX_LATENESS_SHARE)
-  const share = traffic.errors[UNSENT] > 0 ? 1 : waited_ms / most_ms
+export function generatorConnections(trial, slo) {
+  const { connections, connections_needed = 0, loop } = trial.load
+  if (loop !== 'open' || connections >= connections_needed || isBoundByTarget(trial)) return NOTHING
+  const { share, waited_ms } = waitForConnection(trial, slo)
   const few = `the generator had ${count(connections)} connections, and this rate within this SLO needs ${count(connections_needed)}`
   return finding(share, `${few}; requests waited ${milliseconds(waited_ms)} for one at p99`)
 }
 
-/** @param {Pick<Trial, 'target' | 'probes'>} trial */
-export function machineNoise({ target, probes }) {
+/** Whether the load of an open loop came over as many connections as the service allows. @param {Connecting} trial */
+export function isBoundByTarget({ settings = {}, load }) {
+  return load.loop === 'open' && load.connections === Number(settings.MAX_CONNECTIONS)
+}
+
+/** How long requests waited for a connection at p99, and as a share of what shows that all were busy. @param {Connecting} trial @param {Slo} slo */
+export function waitForConnection({ load, traffic, probes }, slo) {
+  const late_ms = traffic.hosts ? 0 : (probes.generator.lateness_ms?.p99 ?? 0)
+  const waited_ms = Math.max(0, (traffic.queued_ms?.p99 ?? 0) - late_ms)
+  const most_ms = Math.min(MAX_WAIT_MS, highestP99(slo, load.timeout_s) * MAX_LATENESS_SHARE)
+  return { share: traffic.errors[UNSENT] > 0 ? 1 : waited_ms / most_ms, waited_ms }
+}
+
+/** @param {Pick<Trial, 'target' | 'probes' | 'traffic'>} trial */
+export function machineNoise({ target, probes, traffic }) {
   const { cores = {} } = probes.kernel
   if (!target.cores || probes.api.cpu_core_ratio === undefined) return NOTHING
 
-  const shared = target.kind === 'ssh' ? [] : expandCores(probes.generator.cores ?? target.cores)
+  const isApart = target.kind === 'ssh' || traffic.hosts !== undefined
+  const shared = isApart ? [] : expandCores(probes.generator.cores ?? target.cores)
   const alone = expandCores(target.cores).filter((core) => !shared.includes(core))
   const own = alone.flatMap((core) => cores[core] ?? [])
   // On a core shared with the generator, other processes do not count as noise.

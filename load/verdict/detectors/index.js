@@ -27,10 +27,11 @@ export const DETECTORS = {
   'api-threadpool': service.apiThreadpool,
   'api-blocked': service.apiBlocked,
   'api-cpu': service.apiCpu,
-  'accept-queue': acceptQueue,
   'keep-alive-race': keepAliveRace,
   'postgres-commit': postgresCommit,
   'postgres-cpu': postgresCpu,
+  // Behind what may keep the service from accepting.
+  'accept-queue': acceptQueue,
   'pool-size': service.poolSize,
   'pool-timeout': service.poolTimeout,
   network,

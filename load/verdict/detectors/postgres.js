@@ -1,7 +1,7 @@
 import { count, milliseconds, wholePercent } from '../../report/format.js'
 import { expandCores } from '../../system/machine.js'
 import { statementsInFlight } from '../ledger.js'
-import { BESIDE_REACH, CORE_FULL_RATIO, finding, fullness, NOTHING } from './finding.js'
+import { acceptedShare, BESIDE_REACH, CORE_FULL_RATIO, finding, fullness, NOTHING } from './finding.js'
 
 /** @import { Detect } from './finding.js' */
 
@@ -20,13 +20,13 @@ const COMMIT_WAITS =
 const STATEMENTS_FULL_RATIO = 0.85
 
 /** @type {Detect} */
-export function postgresConnections({ traffic, probes }) {
+export function postgresConnections({ traffic, probes }, slo) {
   const { connections = 0, connections_max = Infinity } = probes.postgres
   const refused = probes.api.problems?.database_unavailable ?? 0
   const full = connections / connections_max
   const taken = `${count(connections)} of ${count(connections_max)} connections of Postgres were taken`
-  // Connections in use are no cause of waiting; refused ones are.
-  if (refused === 0) return finding(full * BESIDE_REACH, taken)
+  // Connections in use are no cause of waiting; refused ones are, unless the SLO accepts so many errors.
+  if (refused <= acceptedShare(slo) * traffic.planned) return finding(full * BESIDE_REACH, taken)
   return finding(full * (1 + refused / traffic.planned), taken, `${count(refused)} requests found no database`)
 }
 
@@ -49,7 +49,9 @@ export function ofWaits(pattern, what, { isUsual = false } = {}) {
     const room = known === undefined ? 'an unknown number' : String(+Number(known).toFixed(1))
     const list = own.map(([wait, part]) => `${wait} ${wholePercent(Number(part))}`).join(', ')
     const waited = `of ${active_mean.toFixed(1)} statements on their way (room for ${room}), ${wholePercent(share)} waited for ${what} (${list})`
-    const reach = Math.min(1, share / WAITING_SHARE) * (active_mean / Number(known ?? 1) / STATEMENTS_FULL_RATIO)
+    // Neither makes up for the other: a full pool of which few wait for this is not limited by it.
+    const full = active_mean / Number(known ?? 1) / STATEMENTS_FULL_RATIO
+    const reach = Math.min(1, share / WAITING_SHARE) * Math.min(1, full)
     return finding(isUsual && known === undefined ? Math.min(reach, BESIDE_REACH) : reach, waited)
   }
 }

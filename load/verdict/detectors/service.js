@@ -1,5 +1,5 @@
 import { count, milliseconds, wholePercent } from '../../report/format.js'
-import { highestP99 } from '../../report/slo.js'
+import { highestP99, latencyBounds } from '../../report/slo.js'
 import { expandCores } from '../../system/machine.js'
 import {
   BESIDE_REACH,
@@ -9,9 +9,11 @@ import {
   finding,
   fullness,
   NOTHING,
+  ofClosed,
   ofFailed,
   postgresOn,
 } from './finding.js'
+import { isBoundByTarget, waitForConnection } from './generator.js'
 
 /**
  * @import { Detect, Trial } from './finding.js'
@@ -32,13 +34,13 @@ const THREADPOOL_SIZE = 4
 const POOL_FULL_RATIO = 0.9
 
 /** @type {Detect} */
-export function nofile({ settings, traffic, probes }) {
+export function nofile({ settings, traffic, probes }, slo) {
   const { dropped_connections = 0, connections_max = Infinity, open_files = 0 } = probes.api
   const max = Number(settings.NOFILE ?? probes.api.open_files_max ?? Infinity)
   const open = `the service's limit of open files is ${count(max)}; ${count(open_files)} were open`
   if (dropped_connections > 0 && isBoundByFiles(settings, connections_max, max)) {
     const closed = `${count(dropped_connections)} connections were closed, since the limit of open files leaves room for ${count(connections_max)}`
-    return finding(1 + dropped_connections / traffic.planned, closed, open)
+    return ofClosed(dropped_connections, traffic, slo, closed, open)
   }
   return open_files > 0 ? finding(Math.min(open_files / max, 1) * BESIDE_REACH, open) : NOTHING
 }
@@ -55,14 +57,30 @@ function isBoundByFiles({ MAX_CONNECTIONS }, connections_max, files_max) {
   return files_max - connections_max <= RESERVED_FILES
 }
 
-/** @type {Detect} */
-export function maxConnections({ settings, traffic, probes }) {
+/**
+ * The service closed connections beyond its limit, or the generator opened no more than the service allows, and requests waited for one.
+ * @type {Detect}
+ */
+export function maxConnections(trial, slo) {
+  const { settings, traffic, probes } = trial
   const { dropped_connections = 0, connections_max = 0, open_files_max = Infinity } = probes.api
   const files_max = Number(settings.NOFILE ?? open_files_max)
-  if (dropped_connections === 0 || isBoundByFiles(settings, connections_max, files_max)) return NOTHING
+  if (dropped_connections === 0) return tooFewAllowed(trial, slo)
+  if (isBoundByFiles(settings, connections_max, files_max)) return NOTHING
   const limit = settings.MAX_CONNECTIONS === undefined ? 'the service allows' : 'MAX_CONNECTIONS is'
   const closed = `${count(dropped_connections)} connections were closed, since ${limit} ${count(connections_max)}`
-  return finding(1 + dropped_connections / traffic.planned, closed)
+  return ofClosed(dropped_connections, traffic, slo, closed)
+}
+
+/** What takes long on the connections that there are would do so on more of them. A full core explains the waiting, too. @type {Detect} */
+function tooFewAllowed(trial, slo) {
+  const { settings, load, traffic } = trial
+  const { connections_needed = 0 } = load
+  const wasSoonEnough = latencyBounds(slo).every(([name, bound_ms]) => (traffic.ok_service_ms?.[name] ?? 0) <= bound_ms)
+  if (!isBoundByTarget(trial) || load.connections >= connections_needed || !wasSoonEnough) return NOTHING
+  const { share, waited_ms } = waitForConnection(trial, slo)
+  const few = `MAX_CONNECTIONS is ${count(Number(settings.MAX_CONNECTIONS))}, and this rate within this SLO needs ${count(connections_needed)}`
+  return finding(Math.min(share, SECOND_REACH), `${few}; requests waited ${milliseconds(waited_ms)} for one at p99`)
 }
 
 /** Detects an exhausted CPU quota of a control group. @param {'api' | 'postgres'} part @param {string} name @returns {Detect} */
@@ -160,7 +178,7 @@ export function apiCpu({ target, probes }) {
   return finding(Math.min(full / COUNTED_FULL_RATIO, SECOND_REACH), busy, rival)
 }
 
-/** Reach of a process on a full core of which another takes more: nearly at its limit. */
+/** Reach of what is nearly at its limit, but explained by what may be at its own: on a full core, a process of which another takes more. */
 const SECOND_REACH = 0.99
 
 /** Whether nothing shows on how many threads a program works, so how near it is to a limit is not known. @param {ApiProbe} probe */
@@ -209,12 +227,12 @@ export function poolSize({ settings, probes }) {
 }
 
 /** @type {Detect} */
-export function poolTimeout({ settings, traffic, probes }) {
+export function poolTimeout({ settings, traffic, probes }, slo) {
   const { problems, pool_used_mean } = probes.api
   const late = problems?.no_database_slot ?? 0
   const max = settings.POOL_MAX ?? probes.api.pool_max
   const used = `; on the average ${pool_used_mean?.toFixed(1)}${max ? ` of ${max}` : ''} connections were in use`
   const { POOL_CONNECT_TIMEOUT_MS: timeout_ms } = settings
   const got = `${count(late)} requests got no database connection within POOL_CONNECT_TIMEOUT_MS${timeout_ms ? `=${timeout_ms}` : ''}`
-  return ofFailed(late, traffic, `${got}${pool_used_mean === undefined ? '' : used}`)
+  return ofFailed(late, traffic, slo, `${got}${pool_used_mean === undefined ? '' : used}`)
 }

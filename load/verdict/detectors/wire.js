@@ -11,12 +11,12 @@ const NETWORK_MS = 20
 /** Share of the latency spent in neither the service nor the generator. */
 const NETWORK_SHARE = 0.5
 
-/** Detects requests that ended in the given error. @param {string} key @param {(probes: any, settings: any) => string} why @returns {Detect} */
+/** Detects requests that ended in an error of the generator, which no SLO accepts. @param {string} key @param {(probes: any, settings: any) => string} why @returns {Detect} */
 export function ofErrors(key, why) {
   return ({ traffic, probes, settings }) => {
     const errors = traffic.errors[key] ?? 0
     const ended = `${count(errors)} of ${count(traffic.planned)} requests ended in ${key}`
-    return ofFailed(errors, traffic, ended, why(probes, settings))
+    return ofFailed(errors, traffic, null, ended, why(probes, settings))
   }
 }
 
@@ -25,7 +25,7 @@ export function ofErrors(key, why) {
  * is answered by a reset, so resets count as well, unless there are far more of them. A service that is gone closed nothing as idle.
  * @type {Detect}
  */
-export function keepAliveRace({ settings, traffic }) {
+export function keepAliveRace({ settings, traffic }, slo) {
   const { 'server:closed-idle': ends = 0, 'server:reset': reset = 0, 'server:refused': refused = 0 } = traffic.errors
   if (refused > 0) return NOTHING
   const resets = reset > RESETS_PER_END * ends ? 0 : reset
@@ -34,32 +34,41 @@ export function keepAliveRace({ settings, traffic }) {
   return ofFailed(
     ends && ends + resets,
     traffic,
+    slo,
     `${count(ends)} of ${count(traffic.planned)} requests ended in server:closed-idle${more}`,
     `the service closes idle connections${idle_ms ? ` after ${count(Number(idle_ms))} ms` : ''}`,
   )
 }
 
 /** @type {Detect} */
-export function rateLimit({ traffic }) {
+export function rateLimit({ traffic }, slo) {
   const refused = traffic.status[429] ?? 0
   const let_through = `${count(Math.round(traffic.goodput_rps))}/s were let through`
   return ofFailed(
     refused,
     traffic,
+    slo,
     `${count(refused)} of ${count(traffic.planned)} requests were answered 429; ${let_through}`,
   )
 }
 
 /** @type {Detect} */
 export function acceptQueue({ settings, traffic, probes }) {
-  const { listen_overflows = 0, listen_drops = 0, accept_queue_max = 0, somaxconn } = probes.kernel
+  const { listen_overflows = 0, listen_drops = 0, accept_queue_max, somaxconn } = probes.kernel
   const { LISTEN_BACKLOG } = settings
   const lost = Math.max(listen_overflows, listen_drops)
   const isCut = somaxconn && somaxconn < Number(LISTEN_BACKLOG)
   const cut = isCut ? `, of which net.core.somaxconn allows ${somaxconn}` : ''
   const backlog = LISTEN_BACKLOG ? ` (LISTEN_BACKLOG=${LISTEN_BACKLOG}${cut})` : ''
-  const turnedAway = `the kernel turned ${count(lost)} connections away from a full accept queue${backlog}; up to ${count(accept_queue_max)} were seen waiting in it`
-  return ofFailed(lost, traffic, turnedAway)
+  // Only a listener on this machine is looked at.
+  const seen = accept_queue_max === undefined ? '' : `; up to ${count(accept_queue_max)} were seen waiting in it`
+  // A connection that was turned away tries again a second later: it is late rather than an error.
+  return ofFailed(
+    lost,
+    traffic,
+    null,
+    `the kernel turned ${count(lost)} connections away from a full accept queue${backlog}${seen}`,
+  )
 }
 
 /** @type {Detect} */

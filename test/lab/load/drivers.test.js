@@ -43,6 +43,7 @@ eachDriver('what it sent is what arrived, each once, and what was answered', ALL
   const traffic = await loadOnce(driver, url, options)
   const known = requestsOf(ENTRIES, 4 * seen.length)
   const strays = seen.filter((text) => !known.has(text))
+  t.ok(seen.length > 0)
   t.strictSame(strays, [], 'what arrived is of the mix')
   const unique = seen.filter((text) => text.startsWith('POST'))
   t.equal(new Set(unique).size, unique.length, 'nothing twice, the warm-up included')

@@ -46,7 +46,10 @@ server = Server(('127.0.0.1', 0), Handler)
 print(server.server_port, flush=True)
 server.serve_forever()`
 
-/** @param {any} t @param {{ url: string, pid: string }} service @param {string[]} flags */
+/**
+ * A sweep with three trials at one rate: they vote on the limit, so that the machine may have stood still in one.
+ * @param {any} t @param {{ url: string, pid: string }} service @param {string[]} flags
+ */
 async function swept(t, { url, pid }, ...flags) {
   const out = `${temporaryFolder(t)}/run`
   const { code, stdout, stderr } = await runHere([
@@ -70,7 +73,7 @@ t.test('a service that computes in one thread is limited by its CPU, whatever it
     ...(without('python3') ? {} : { python: ['python3', '-c', PYTHON] }),
   }
   for (const [name, command] of Object.entries(programs)) {
-    const { stdout, run, trials } = await swept(t, await service(t, command), '--rates', '600')
+    const { stdout, run, trials } = await swept(t, await service(t, command), '--rates', '600,600,600')
     t.equal(run.limit.resource, 'api-cpu', `${name}: ${JSON.stringify(trials[0].probes.api)}`)
     t.match(run.limit.evidence[0], new RegExp(`^${name}\\S* used \\d+ % of a core`))
     t.notMatch(stdout, '--pid: its CPU')
@@ -81,7 +84,7 @@ t.test('a service that computes in one thread is limited by its CPU, whatever it
 })
 
 t.test('a service that waits for itself is limited by what is not visible from outside', async (t) => {
-  const { stdout, run } = await swept(t, await service(t, [process.execPath, '-e', LOCKED]), '--rates', '150')
+  const { stdout, run } = await swept(t, await service(t, [process.execPath, '-e', LOCKED]), '--rates', '150,150,150')
   t.equal(run.limit.resource, 'none-reached')
   t.match(stdout, 'Limit: none-reached, what limits it is not visible from outside.')
   t.match(

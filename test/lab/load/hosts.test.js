@@ -96,9 +96,10 @@ t.test('load hosts', { skip: withoutHosts() ?? withoutSshd() ?? withoutDriver('v
   const stopped = (async () => {
     const begun = server.requests(20, still.address)
     const load = { ...LOAD, url: server.url, load_hosts: [placeStill], ssh_config: config }
-    const session = await DRIVERS.vegeta.open({ ...load, rate_rps: 50, timeout_s: 1, latest_end_s: 5 }, signal)
+    const session = await DRIVERS.vegeta.open({ ...load, rate_rps: 50, timeout_s: 1, latest_end_s: 3 }, signal)
     t.teardown(() => session.close())
-    const running = session.run({ duration_s: 2, signal, onCounts: () => {}, onEnd: () => {}, enough: signal })
+    // Long enough that it is under way whenever it is stopped.
+    const running = session.run({ duration_s: 10, signal, onCounts: () => {}, onEnd: () => {}, enough: signal })
     running.catch(() => {})
     await begun
     const own = still.processes().filter(({ command }) => /vegeta\S* attack/.test(command) && !command.startsWith('sh'))
@@ -170,13 +171,15 @@ t.test('load hosts', { skip: withoutHosts() ?? withoutSshd() ?? withoutDriver('v
 
   await t.test('one that falls behind makes the trial invalid, and is named', async (t) => {
     server.slow(() => 0)
-    const running = trial(places, 5000, { rate_rps: 400, duration_s: 3, connections: 100, fresh_connections: false })
-    await server.requests(100, b.address)
+    // It goes on long after the one has been stopped and let go, and no request in flight meanwhile times out.
+    const times = { rate_rps: 200, duration_s: 8, timeout_s: 60 }
+    const running = trial(places, 10_000, { ...times, connections: 100, fresh_connections: false })
+    await server.requests(50, b.address)
     const [{ pid }] = b
       .processes()
       .filter(({ command }) => /vegeta\S* attack/.test(command) && !command.startsWith('sh'))
     await b.run(['kill', '-STOP', String(pid)])
-    await server.requests(300, a.address)
+    await server.requests(200, a.address)
     await b.run(['kill', '-CONT', String(pid)])
     const { outcome, traffic } = await running
     t.match(outcome, { verdict: 'invalid', blame: 'generator' })
@@ -286,7 +289,7 @@ t.test('load hosts', { skip: withoutHosts() ?? withoutSshd() ?? withoutDriver('v
   })
 
   await t.test('one that stands still for good is named, and nothing of it is left', async (t) => {
-    t.match(await stopped, `${userStill}: expected vegeta to end within 9 s`)
+    t.match(await stopped, `${userStill}: expected vegeta to end within 15 s`)
     t.equal(await temporaryFilesOn(still), '')
   })
 })

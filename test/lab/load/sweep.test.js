@@ -71,7 +71,7 @@ t.test('SIGKILL in mid-sweep leaves no process and a readable file, and --resume
   const out = path.join(temporary, 'run')
   const argv = ['sweep', ...SHORT, '--rates', '100,200']
   // With a Postgres of its own, which has to go with it.
-  const lab = startLab([...argv, '--out', out], { TMPDIR: temporary, ...PATIENT })
+  const lab = startLab([...argv, '--out', out], { TMPDIR: temporary, ...PATIENT }, { stopsAt: 'trial 1:' })
   await lab.stderrHas('trial 1:')
   lab.child.kill('SIGKILL')
   await lab.ended
@@ -118,7 +118,9 @@ t.test('what breaks a run off', { jobs: 2 }, async (t) => {
   t.test('a service that dies in mid-trial ends the run with its last words', async (t) => {
     const { url } = await newDatabase(t)
     const out = path.join(temporaryFolder(t), 'run')
-    const argv = ['sweep', ...SHORT, '--rates', '100,100,100', '--out', out]
+    // More than it comes to before it is killed, however late that is.
+    const rates = Array(10).fill(100)
+    const argv = ['sweep', ...SHORT, '--rates', rates.join(), '--out', out]
     const lab = startLab(argv, { DATABASE_URL: url, ...PATIENT })
     await lab.stderrHas('trial 1:')
     process.kill(readTrials(out)[0].target.pid, 'SIGKILL')
@@ -126,7 +128,7 @@ t.test('what breaks a run off', { jobs: 2 }, async (t) => {
     t.equal(code, 1)
     t.match(stderr, /no trustworthy answer: the run broke off: the API ended by itself \(SIGKILL\)/)
     const trials = readTrials(out)
-    t.ok(trials.length < 3)
+    t.ok(trials.length < rates.length)
     conserves(t, trials)
     const { problem, interrupted } = readRun(out)
     t.match(problem, /the run broke off/)
@@ -137,29 +139,48 @@ t.test('what breaks a run off', { jobs: 2 }, async (t) => {
   t.test('a generator that is stopped breaks the run off, which keeps its trials and says why', async (t) => {
     const url = await httpServer(t, created)
     const out = path.join(temporaryFolder(t), 'run')
-    const load = ['--rates=20,30', '--duration=1s', '--warmup=200ms', '--timeout=200ms', '--connections=2']
+    const rates = [20, 30, 40, 50, 60, 70, 80, 90]
+    const load = ['--duration=1s', '--warmup=200ms', '--timeout=200ms', '--connections=2', `--rates=${rates}`]
     const { child, ended, stderrHas } = startLab(['sweep', `--url=${url}`, ...load, `--out=${out}`])
     await stderrHas('trial 1:')
-    let generator = ''
-    await until('the generator of the second trial', () => {
-      const children = fs.readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8').trim().split(' ')
-      generator = children.find((pid) => /generator\.js/.test(commandOf(pid))) ?? ''
-      return generator
+    /** @type {Set<string>} */
+    const stopped = new Set()
+    // One that is stopped when it has nothing left to do is killed, and the run goes on: then the next one.
+    await until('the run to break off', () => {
+      for (const pid of generatorsOf(Number(child.pid))) if (stop(pid)) stopped.add(pid)
+      return child.exitCode !== null
     })
-    process.kill(Number(generator), 'SIGSTOP')
     const { code, stderr } = await ended
     t.equal(code, 1)
     t.match(stderr, /the run broke off: expected the generator \(paced\) to end "\w+" within \d+/)
-    t.equal(readTrials(out).length, 1)
+    const told = stderr.match(/^trial \d+:/gm) ?? []
+    t.ok(told.length > 0 && told.length < rates.length, stderr)
+    t.equal(readTrials(out).length, told.length)
     t.match(readRun(out).problem, /^the run broke off: expected the generator/)
-    t.notOk(fs.existsSync(`/proc/${generator}`))
+    t.ok(stopped.size > 0)
+    for (const pid of stopped) t.notOk(fs.existsSync(`/proc/${pid}`))
   })
 })
 
+/** @param {number} lab that may have ended */
+function generatorsOf(lab) {
+  const children = textOf(`/proc/${lab}/task/${lab}/children`).trim().split(' ')
+  return children.filter((pid) => /generator\.js/.test(textOf(`/proc/${pid}/cmdline`)))
+}
+
 /** @param {string} pid of a process that may have ended */
-function commandOf(pid) {
+function stop(pid) {
   try {
-    return fs.readFileSync(`/proc/${pid}/cmdline`, 'utf8')
+    return process.kill(Number(pid), 'SIGSTOP')
+  } catch {
+    return false
+  }
+}
+
+/** @param {string} file of a process that may have ended */
+function textOf(file) {
+  try {
+    return fs.readFileSync(file, 'utf8')
   } catch {
     return ''
   }

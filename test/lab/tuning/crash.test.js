@@ -3,6 +3,7 @@ import t from 'tap'
 import { BLOWS, runRounds } from '../../../tuning/experiments/crash-test/rounds.js'
 import { processesOf, readRun, startLab, temporaryFolder } from '../../support/lab.js'
 import { startServer } from '../../support/postgres.js'
+import { watchStalls } from '../../support/stalls.js'
 
 t.test('crash-test: nothing is lost, doubled or invented whichever process dies, and the exit code is 0', async (t) => {
   const out = `${temporaryFolder(t)}/out`
@@ -13,8 +14,7 @@ t.test('crash-test: nothing is lost, doubled or invented whichever process dies,
     rows.map((/** @type {any} */ { blow }) => blow),
     [1, 2, 3].flatMap(() => Object.keys(BLOWS)),
   )
-  for (const { blow, unknown, lost, doubled, invented } of rows) {
-    if (blow.startsWith('SIGTERM')) t.equal(unknown, 0, 'a drain answers everybody')
+  for (const { blow, lost, doubled, invented } of rows) {
     t.strictSame({ lost, doubled, invented }, { lost: [], doubled: [], invented: [] }, blow)
   }
   for (const blow of Object.keys(BLOWS)) {
@@ -23,7 +23,28 @@ t.test('crash-test: nothing is lost, doubled or invented whichever process dies,
     t.ok(sum >= 600, `${blow}: ${sum} acknowledged`)
   }
   t.equal(stderr.match(/^\d+ of 12: /gm)?.length, 12, 'a line as each blow is over')
+  t.strictSame(await unknownOfDrains(t, 3), [0, 0, 0], 'a drain answers everybody')
 })
+
+/** A drain leaves an idle connection open for so long: who sends on it later, finds it closed. */
+const GRACE_MS = 250
+
+/**
+ * The requests of unknown outcome in so many drains, by a client in this process. Those in which it stood still for nearly as long as the
+ * grace do not count.
+ * @param {any} t @param {number} count
+ */
+async function unknownOfDrains(t, count) {
+  const stalled_ms = watchStalls(t)
+  const signal = new AbortController().signal
+  const drains = { rounds: 20 * count, blows: ['SIGTERM of the API'], startPostgres: startServer }
+  const found = []
+  for await (const { unknown } of runRounds({ ...drains, env: process.env, signal })) {
+    if (stalled_ms() < 0.8 * GRACE_MS) found.push(unknown)
+    if (found.length === count) break
+  }
+  return found
+}
 
 t.test('crash-test: Ctrl-C keeps the blows that are over, and leaves no process and no file', async (t) => {
   const folder = temporaryFolder(t)

@@ -225,10 +225,7 @@ t.test(
     t.notMatch(fs.readFileSync(env.SSH_LOG, 'utf8'), password, 'on no command line')
 
     const tune = await place.script('measure', ['--out', out, 'tune'], env)
-    t.match(
-      tune.stdout,
-      /npm run tune -- --ssh \S+ --knob INSERT_MODE=single --knob MAX_QUEUE_MS=0 .*--knob POOL_MAX=40,20 .*NOFILE=/,
-    )
+    t.match(tune.stdout, /npm run tune -- --ssh \S+;/)
     const article = await place.script('measure', ['--out', out, 'article'], env)
     t.match(article.stdout, /npm run tune -- --ssh \S+ --preset article;/)
     const resumed = await place.script('measure', ['--out', out, 'tune', '--resume', 'results/run-1'], env)

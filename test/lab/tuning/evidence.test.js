@@ -14,7 +14,8 @@ const RUNS = [
   {
     name: 'second',
     minutes: 1,
-    argv: ['tune', '--knob', 'POOL_MAX=5,10', '--blocks', '2', '--duration', '300ms', '--capacity', '200'],
+    // More trials than it comes to before it is cut off, however late that is.
+    argv: ['tune', '--knob', 'POOL_MAX=5,10', '--blocks', '4', '--duration', '300ms', '--capacity', '200'],
   },
 ]
 

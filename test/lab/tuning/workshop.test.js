@@ -10,6 +10,7 @@ import { readProgress } from '../../../tuning/workshop/progress.js'
 import { processesOf, temporaryFolder } from '../../support/lab.js'
 import { newDatabase } from '../../support/postgres.js'
 import { withoutRoot } from '../../support/skip.js'
+import { firstMatch } from '../../support/until.js'
 
 const PROGRAM = ['tuning/cli.js', 'workshop']
 
@@ -27,8 +28,8 @@ t.test('an exercise from end to end: cut off, left, resumed, answered wrongly, s
   const stage = () => readProgress(folder).exercises.files?.stage
 
   const cut = begin()
-  for await (const chunk of cut.stdout)
-    if (String(chunk).includes('First, the throughput of this machine')) cut.kill('SIGINT')
+  await firstMatch('the first measurement', cut.stdout, /First, the throughput of this machine/)
+  cut.kill('SIGINT')
   t.equal(cut.exitCode ?? (await once(cut, 'exit'))[0], 130, 'Ctrl-C while it measures')
   t.equal(stage(), 'before')
 

@@ -9,11 +9,10 @@ import { createService } from '../simulated/service.js'
 export const SIZE = { blocks: 2, warmup_s: 1, duration_s: 2, rate_rps: 10 }
 const FAILS = { from_s: 1, to_s: 3 }
 export const PLAN = /** @type {any} */ ({
-  parts: ['overhead', 'strategies', 'crowded', 'failing', 'processes', 'simulation'],
-  sizes: { overhead: SIZE, strategies: SIZE, crowded: SIZE, failing: SIZE, processes: { ...SIZE, rate_rps: null } },
-  processes: [1, 2],
+  parts: ['overhead', 'strategies', 'crowded', 'failing', 'simulation'],
+  sizes: { overhead: SIZE, strategies: SIZE, crowded: SIZE, failing: SIZE },
   fails: { strategies: FAILS, crowded: FAILS, failing: FAILS },
-  ...{ haproxy: 'haproxy', endpoints: 2, slots: 16, parameters: PUBLISHED_PARAMETERS },
+  ...{ haproxy: 'haproxy', endpoints: 2, slots: 16, samples: 5000, parameters: PUBLISHED_PARAMETERS },
   mix: { name: 'create-user', seed: 1 },
   slo: { p99_ms: 10_000, success_ratio: 1 },
 })
@@ -63,7 +62,7 @@ export function madeUp(strategies, blocks = 6) {
   ).flat()
 }
 
-/** The report of some trials. @param {any} plan @param {any[]} records */
-export function textOf(plan, records) {
-  return markdownOf(report(analyse(plan, records, {})))
+/** The report of some trials. @param {any} plan @param {any[]} records @param {any} [simulation] */
+export function textOf(plan, records, simulation) {
+  return markdownOf(report(analyse(plan, records, { simulation })))
 }

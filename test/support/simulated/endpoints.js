@@ -22,12 +22,11 @@ export function createEndpoints({ fails }, truth, { noise = 0.02, seed = 1 } = {
     const { part, strategy } = cell
     const random = randomOf(seed, trial)
     const factor = Math.exp(noise * normal(random))
-    const ok_rps = part === 'processes' ? 1000 * factor : Number(load.rate_rps)
     const { p50_ms, leave_s, back_s } = truth[strategy] ?? truth.direct
     const window = part === 'failing' ? fails.failing : { from_s: 0, to_s: 0 }
     const times = { leave_at_s: window.from_s + leave_s, back_at_s: window.to_s + back_s }
     return {
-      ok_rps,
+      ok_rps: Number(load.rate_rps),
       mean_ms: p50_ms * factor,
       api: { cpu_core_ratio: 0.1, cpu_us_per_request: 50 },
       target: { ...countsOf(load, part === 'failing' ? times : null), ...window },

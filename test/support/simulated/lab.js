@@ -79,7 +79,7 @@ export function createLab(serve, options = {}) {
       }
       const close = async () => void log.sites--
       const database = /** @type {any} */ (isOurs ? { kind: 'embedded', warnings: [] } : null)
-      return { database, cores, place, host: null, close }
+      return { database, cores, place, hosts: {}, close }
     },
     describeRun: async (plan) => describeRun(plan),
     spoilers: async () => [],

@@ -26,6 +26,7 @@ const panic = (/** @type {string} */ code) => ({ severity: 'PANIC', code })
 const REFUSALS = {
   duplicate: { error: error('23505'), told: 'user_exists' },
   'too long': { error: error('22001'), told: 'row_refused' },
+  'raised by a trigger': { error: error('U0001', 'exec_stmt_raise'), told: 'row_refused' },
   privilege: { error: error('42501'), at: 'parse', told: 'database_refused' },
   'no table': { error: error('42P01'), at: 'parse', told: 'database_refused' },
   'no ids left': { error: error('2200H'), told: 'database_refused' },

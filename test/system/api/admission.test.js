@@ -1,6 +1,7 @@
 import { once } from 'node:events'
+import http from 'node:http'
 import t from 'tap'
-import { metric, newUser, post, startApi, untilMetric } from '../../support/api.js'
+import { logLines, metric, newUser, post, startApi, untilMetric } from '../../support/api.js'
 import { startHere } from '../../support/api-here.js'
 import { blockTable, rows } from '../../support/database.js'
 import { newDatabase } from '../../support/postgres.js'
@@ -72,5 +73,17 @@ t.test('connections beyond the limit are closed and counted, the others served',
   kept[0].end()
   await within('the end of a connection', once(kept[0], 'close'))
   await untilMetric(api, 'redline_connections', 2)
+  t.equal((await post(api.url, newUser())).status, 201)
+})
+
+t.test('a connection that cannot be accepted is logged, and the service goes on', async (t) => {
+  const created = t.capture(http, 'createServer', http.createServer)
+  const api = await startHere(t, database.url)
+  const [{ returned: server }] = /** @type {any} */ (created())
+  const error = Object.assign(new Error('accept ENFILE'), { code: 'ENFILE' })
+  for (let i = 0; i < 3; i++) server.emit('error', error)
+  const lines = logLines(api).filter(({ level }) => level >= 50)
+  t.equal(lines.length, 1, 'one line')
+  t.match(lines[0], { err: { code: 'ENFILE' }, msg: /^cannot accept a connection/ })
   t.equal((await post(api.url, newUser())).status, 201)
 })

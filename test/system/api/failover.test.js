@@ -64,8 +64,8 @@ writeFileSync(
 )
 
 const POOL_MAX = 4
-/** For a server that falls silent: the API gives up on it a second later. */
-const IMPATIENT = { STATEMENT_TIMEOUT_MS: '2000', POOL_MAX: String(POOL_MAX) }
+/** For a server that falls silent: the API gives up on it a second later. No statement that is answered takes nearly as long. */
+const IMPATIENT = { STATEMENT_TIMEOUT_MS: '4000', POOL_MAX: String(POOL_MAX) }
 const [named, silenced, ...clients] = await Promise.all([
   startClient(t, 'prepared', { ...IMPATIENT, NODE_OPTIONS: `--require=${hook}` }, 'database.test'),
   startClient(t, 'pipelined', IMPATIENT),

@@ -1,9 +1,15 @@
+import { once } from 'node:events'
 import t from 'tap'
+import { readConfig } from '../../../api/config.js'
+import { createLog } from '../../../api/log.js'
+import { createReadiness } from '../../../api/readiness.js'
 import { metric, newUser, post, untilMetric, untilReadyz } from '../../support/api.js'
 import { startHere } from '../../support/api-here.js'
 import { blockTable, rows } from '../../support/database.js'
 import { newDatabase } from '../../support/postgres.js'
-import { until } from '../../support/until.js'
+import { tcpServer } from '../../support/servers.js'
+import { WELCOME } from '../../support/simulation/wire.js'
+import { until, within } from '../../support/until.js'
 
 const database = await newDatabase(t)
 
@@ -111,4 +117,25 @@ t.test('a lifetime of 0 never ends', async (t) => {
   t.equal(before.length, 1)
   for (let i = 0; i < 20; i++) t.equal((await post(api.url, newUser())).status, 201)
   t.strictSame(await sessions('single'), before)
+})
+
+t.test('a readiness check whose login ends after the service closes its session, and logs nothing', async (t) => {
+  /** @type {import('node:net').Socket[]} */
+  const logins = []
+  const server = await tcpServer(t, (socket) => void socket.once('data', () => logins.push(socket)))
+  const config = readConfig({ DATABASE_URL: server.replace('http', 'postgres') }, 'no .env')
+  const pool = /** @type {any} */ ({ generation: () => 0, served_ms: () => 0, stats: () => ({ idle: 0 }) })
+  /** @type {string[]} */
+  const lines = []
+  let isDraining = false
+  const log = createLog('info', { write: (line) => void lines.push(line) })
+  const readiness = createReadiness(config, { pool, log, isDraining: () => isDraining })
+  const verdict = readiness.check()
+  await until('a login', () => logins.length === 1)
+  isDraining = true
+  readiness.end()
+  logins[0].write(WELCOME)
+  await within('the end of the session', once(logins[0], 'close'))
+  t.match(await verdict, { status: /^(draining|database unavailable)$/ })
+  t.strictSame(lines, [])
 })

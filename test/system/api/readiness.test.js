@@ -3,16 +3,19 @@ import path from 'node:path'
 import t from 'tap'
 import { openLocal } from '../../../load/targets/index.js'
 import {
+  LATE_LOOK,
   logged,
   logLines,
   metric,
   newUser,
   post,
   readyz,
+  saysReady,
   startApi,
   startUnready,
   untilMetric,
   untilReadyz,
+  untilUnavailable,
 } from '../../support/api.js'
 import { blockTable, rows, takeConnections } from '../../support/database.js'
 import { temporaryFolder } from '../../support/lab.js'
@@ -192,7 +195,7 @@ t.test('ready: other types that fit, and columns that need no value', async (t) 
     CREATE TABLE users (id user_id DEFAULT nextval('ids'), email text, password varchar, note text, made date NOT NULL DEFAULT now())`)
   const before = await metric(single, 'redline_statement_seconds_count')
   // Looks come at least 250 ms apart, so that the second one has seen the new table.
-  for (let look = 0; look < 2; look++) t.match(await readyz(single), { code: 200, status: 'ready' })
+  for (let look = 0; look < 2; look++) await saysReady(t, single)
   t.equal((await post(single.url, newUser())).status, 201)
   t.equal(await metric(single, 'redline_statement_seconds_count'), before + 1)
 })
@@ -201,7 +204,7 @@ t.test('ready while every connection of the pool is busy and requests wait', asy
   const release = await blockTable(t, changing)
   const answers = Array.from({ length: 8 }, () => post(single.url, newUser()))
   await untilMetric(single, 'redline_pool_waiting', 7)
-  for (let look = 0; look < 2; look++) t.match(await readyz(single), { code: 200, status: 'ready' })
+  for (let look = 0; look < 2; look++) await saysReady(t, single)
   t.equal(await metric(single, 'redline_pool_waiting'), 7, 'it waits behind no request')
   await release()
   for (const answer of answers) t.equal((await answer).status, 201)
@@ -210,7 +213,7 @@ t.test('ready while every connection of the pool is busy and requests wait', asy
 t.test('a database that is not there, then one with a role that may not store users, then one that fits', async (t) => {
   await rows(server.url, `CREATE ROLE clerk LOGIN PASSWORD '${new URL(server.url).password}'`)
   const api = await startUnready(t, urlOf('later', 'clerk'))
-  t.match(await untilReadyz(api, 'database unavailable'), { code: 503, detail: /database "later" does not exist/ })
+  await untilUnavailable(api, /database "later" does not exist/)
   const url = await createDatabase('later', `${SCHEMA} GRANT SELECT ON users TO clerk`)
   const denied = { code: 503, status: 'no permission to store users' }
   t.match(await untilReadyz(api, denied.status), denied)
@@ -231,8 +234,8 @@ t.test('while others take every connection that Postgres has: ready as long as o
   const late = await startUnready(t, server.url)
   t.equal((await post(single.url, newUser())).status, 201)
   const release = await takeConnections(t, server.url)
-  t.match(await readyz(single), { code: 200, status: 'ready' }, 'over the session that it has')
-  t.match(await untilReadyz(late, 'database unavailable'), { code: 503, detail: /too many clients/ })
+  await saysReady(t, single, 'over the session that it has')
+  await untilUnavailable(late, /too many clients/)
   t.equal((await post(late.url, newUser())).status, 503, 'and that is how its requests end')
   t.equal((await post(single.url, newUser())).status, 201)
   await release()
@@ -241,7 +244,7 @@ t.test('while others take every connection that Postgres has: ready as long as o
   await rows(server.url, END_CHECKS)
   await until('the end of the sessions of the checks', async () => (await rows(server.url, CHECKS)).length === 0)
   await takeConnections(t, server.url)
-  t.match(await readyz(late), { code: 200, status: 'ready' }, 'without a slot for the check, the pool shows it')
+  await saysReady(t, late, 'without a slot for the check, the pool shows it')
   t.equal((await post(late.url, newUser())).status, 201)
 })
 
@@ -252,13 +255,11 @@ const OF_CHECKS = "FROM pg_stat_activity WHERE datname = 'postgres' AND applicat
 const CHECKS = `SELECT 1 ${OF_CHECKS}`
 const END_CHECKS = `SELECT pg_terminate_backend(pid) ${OF_CHECKS}`
 
-const LATE = 'expected an answer within 1000 ms, got none'
-
 t.test('a server that falls silent: an answer within its bound, and ready again over a new session', async (t) => {
   const proxy = await tcpProxy(t, changing)
   const api = await startApi(t, proxy.url)
   proxy.silence()
-  t.match(await readyz(api), { code: 503, status: 'database unavailable', detail: LATE })
+  t.match(await readyz(api), { code: 503, status: 'database unavailable', detail: LATE_LOOK })
   await untilReadyz(api, 'ready')
 })
 
@@ -269,17 +270,15 @@ t.test('many probes at once share one look and one session', async (t) => {
     await until('a hundred probes that say 200', async () => {
       const verdicts = await Promise.all(Array.from({ length: 100 }, () => readyz(api)))
       // On a machine that stands still for a second, a look ends at its bound. Nothing else may be said.
-      const wrong = verdicts.filter(({ code, detail }) => code !== 200 && detail !== LATE)
+      const wrong = verdicts.filter(({ code, detail }) => code !== 200 && detail !== LATE_LOOK)
       t.strictSame(wrong, [])
       return verdicts.every(({ code }) => code === 200)
     })
   }
-  const sessions = await rows(server.url, "SELECT application_name FROM pg_stat_activity WHERE datname = 'probed'")
-  t.strictSame(
-    sessions.map(({ application_name }) => application_name),
-    ['redline-api-readiness'],
-    'and take none from the pool',
-  )
+  const sessions = () => rows(server.url, "SELECT application_name FROM pg_stat_activity WHERE datname = 'probed'")
+  // One that was replaced, since a look was late, ends a moment later.
+  await until('one session', async () => (await sessions()).length === 1)
+  t.strictSame(await sessions(), [{ application_name: 'redline-api-readiness' }], 'and take none from the pool')
   t.equal(await metric(api, 'redline_pool_total'), 0)
   // Its session hands in what it has counted when it ends.
   process.kill(api.pid, 'SIGKILL')

@@ -121,6 +121,23 @@ t.test('a row that a policy refuses fails alone, although its code is that of a 
   )
 })
 
+t.test('a row that a trigger refuses fails alone, whatever SQLSTATE the trigger raises', async (t) => {
+  for (const code of ['U0001', '42501', '38000']) {
+    const raise = `IF NEW.email LIKE 'bad%' THEN RAISE EXCEPTION 'no' USING ERRCODE = '${code}'; END IF; RETURN NEW`
+    await sql(
+      `CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN ${raise}; END$$;
+       CREATE TRIGGER refuse BEFORE INSERT ON users FOR EACH ROW EXECUTE FUNCTION refuse()`,
+    )
+    const users = newUsers(REQUESTS).map((user, i) => (i === 11 ? { ...user, email: 'bad@x' } : user))
+    const answers = await inOneBatch(api, database.url, users)
+    await sql('DROP FUNCTION refuse() CASCADE')
+    const statuses = answers.map(({ status }) => status)
+    const expected = users.map(({ email }) => (email === 'bad@x' ? 500 : 201))
+    t.strictSame(statuses, expected, code)
+    t.match(await answers[11].json(), { code: 'row_refused' })
+  }
+})
+
 t.test('a login that fails on this side leaves no socket', async (t) => {
   const url = new URL(database.url)
   url.password = ''

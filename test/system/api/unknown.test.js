@@ -78,8 +78,9 @@ t.test('a response that is lost after the commit is a 504, and the row is there'
   for (const { proxy } of apis) proxy.silence()
   await release()
   await until('the rows', async () => (await countOf(users)) === users.length)
-  for (const [i, { mode, api }] of apis.entries()) {
+  for (const [i, { mode, api, proxy }] of apis.entries()) {
     t.comment(mode)
+    proxy.reset()
     await saysUnknown(t, await answers[i])
     t.equal((await post(api.url, newUser())).status, 201, 'and the next request has a connection of its own')
     t.equal(await countOf([users[i]]), 1)

@@ -1,7 +1,7 @@
 import fs from 'node:fs'
 import t from 'tap'
-import { checkpointIn } from '../../../load/run/trial.js'
-import { timeCheckpoint_s } from '../../../sql/database.js'
+import { upkeepIn } from '../../../load/run/trial.js'
+import { timeUpkeep_s } from '../../../sql/database.js'
 import { blockTable, rows } from '../../support/database.js'
 import {
   databaseWithUsers,
@@ -97,16 +97,39 @@ t.test('a CHECKPOINT beside a load is made and timed, and who may not make one l
   const { url } = await newDatabase(t)
   const { signal } = new AbortController()
   const asked = (/** @type {string} */ as) =>
-    /** @type {any} */ ({ checkpoint_s: (/** @type {AbortSignal} */ ending) => timeCheckpoint_s(as, ending) })
+    /** @type {any} */ ({
+      upkeep_s: (/** @type {'checkpoint' | 'vacuum'} */ kind, /** @type {AbortSignal} */ ending) =>
+        timeUpkeep_s(as, kind, ending),
+    })
   const lsn = async () => (await rows(url, 'SELECT checkpoint_lsn FROM pg_control_checkpoint()'))[0].checkpoint_lsn
   const before = await lsn()
-  const { checkpoint_s } = await checkpointIn(asked(url), 0.01, signal)
+  const { checkpoint_s } = await upkeepIn(asked(url), { checkpoint: true }, 0.01, signal)
   t.ok(Number(checkpoint_s) > 0, String(checkpoint_s))
   t.not(await lsn(), before)
 
   await rows(url, "CREATE ROLE bystander LOGIN PASSWORD 'x'")
   const bystander = Object.assign(new URL(url), { username: 'bystander', password: 'x' })
-  const { checkpoint_problem } = await checkpointIn(asked(String(bystander)), 0, signal)
+  const { checkpoint_problem } = await upkeepIn(asked(String(bystander)), { checkpoint: true }, 0, signal)
   t.match(checkpoint_problem, /permission denied|must be superuser/)
-  t.strictSame(await checkpointIn(null, 0, signal), {}, 'a target whose database is not ours')
+  t.strictSame(await upkeepIn(null, { checkpoint: true }, 0, signal), {}, 'a target whose database is not ours')
+  t.strictSame(await upkeepIn(asked(url), {}, 0, signal), {}, 'a load without either')
+})
+
+t.test('a VACUUM beside a load is made and timed', async (t) => {
+  const { url } = await newDatabase(t)
+  await rows(url, "INSERT INTO users (email, password) VALUES ('ada@redline.test', 'x')")
+  const upkeep_s = (/** @type {'checkpoint' | 'vacuum'} */ kind, /** @type {AbortSignal} */ ending) =>
+    timeUpkeep_s(url, kind, ending)
+  const { vacuum_s } = await upkeepIn(
+    /** @type {any} */ ({ upkeep_s }),
+    { vacuum: true },
+    0,
+    new AbortController().signal,
+  )
+  t.ok(Number(vacuum_s) > 0, String(vacuum_s))
+  const [{ visible }] = await rows(
+    url,
+    "SELECT relallvisible::int AS visible FROM pg_class WHERE oid = 'users'::regclass",
+  )
+  t.equal(visible, 1, 'the page of the row is known to be visible to all')
 })

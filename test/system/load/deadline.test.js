@@ -53,6 +53,20 @@ t.test('a generator that was stopped is killed at its deadline', { buffered: tru
   t.notOk(isAlive(generator.pid))
 })
 
+t.test('a failure of a driver is one line, and its stack tells where it happened', { buffered: true }, async (t) => {
+  const source = "export const DRIVERS = { broken: { open: async () => { throw new Error('no room for results') } } }"
+  const drivers_url = `data:text/javascript,${encodeURIComponent(source)}`
+  const mix = { name: 'create-user', method: 'POST', headers: [], body_base64: null, seed: 1 }
+  const load = { driver: 'broken', drivers_url, url: 'http://127.0.0.1:1/', mix, trial: 1, rate_rps: 50 }
+  const { signal } = new AbortController()
+  const failed = await startGenerator({ ...load, connections: 2, timeout_s: 0.25 }, signal, () => {}).then(
+    () => t.fail('expected it to fail'),
+    (error) => error,
+  )
+  t.equal(failed.message, 'no room for results')
+  t.match(failed.stack, /no room for results\n +at .*data:text/)
+})
+
 t.test('a generator whose event loop is blocked is killed at its deadline', { buffered: true }, async (t) => {
   const generator = await generatorOf(t, 'paced')
   process.kill(generator.pid, 'SIGUSR2')

@@ -1,21 +1,18 @@
 import dns from 'node:dns'
-import { once } from 'node:events'
-import net from 'node:net'
 import t from 'tap'
 import { Connection } from '../../../load/generators/drivers/connection.js'
 import { freePorts } from '../../../load/system/ports.js'
-import { created, httpServer } from '../../support/servers.js'
-import { within } from '../../support/until.js'
+import { canListen, created, httpServer } from '../../support/servers.js'
+import { until, within } from '../../support/until.js'
 
 t.test('ports differ, can be listened on, and are none that the system gives to connections', async (t) => {
-  const ports = await freePorts(20)
-  t.equal(new Set(ports).size, 20)
-  for (const port of ports) {
-    t.ok(port >= 12_000 && port < 32_000, String(port))
-    const server = net.createServer().listen(port, '127.0.0.1')
-    await once(server, 'listening')
-    server.close()
-  }
+  // Other programs may take one meanwhile.
+  await until('twenty that are all still free', async () => {
+    const ports = await freePorts(20)
+    t.equal(new Set(ports).size, 20)
+    for (const port of ports) t.ok(port >= 12_000 && port < 32_000, String(port))
+    return !(await Promise.all(ports.map(canListen))).includes(false)
+  })
 })
 
 t.test('from a local address, a name is taken at its address of the same kind', async (t) => {

@@ -7,10 +7,12 @@ import { gzipSync } from 'node:zlib'
 import t from 'tap'
 import { watchApi } from '../../../load/probes/api.js'
 import { watchFamily } from '../../../load/probes/family.js'
+import { startProbes } from '../../../load/probes/index.js'
 import { portOf, watchKernel } from '../../../load/probes/kernel.js'
 import { readMetrics } from '../../../load/probes/metrics.js'
-import { watchPostgres } from '../../../load/probes/postgres.js'
+import { watchPostgres, watchPostgresOn } from '../../../load/probes/postgres.js'
 import { familyCpu_s, watchProcess } from '../../../load/probes/process.js'
+import { coresOf } from '../../../load/system/machine.js'
 import { lookAtDatabase, openDatabase } from '../../../sql/database.js'
 import { blockTable, rows } from '../../support/database.js'
 import { newDatabase, newServer } from '../../support/postgres.js'
@@ -90,8 +92,10 @@ nodejs_gc_duration_seconds_sum{kind="minor"} ${look / 50}
 t.test('what the usual clients of Prometheus tell is understood', async (t) => {
   const told = async (/** @type {(look: number) => string} */ page) => {
     let looks = 0
+    let now_ms = 0
     const url = await httpServer(t, (_req, res) => void res.end(page(++looks)))
-    const probe = await watchApi({ pid: null, metricsUrl: url })
+    const probe = await watchApi({ pid: null, metricsUrl: url }, undefined, () => now_ms)
+    now_ms = 1500
     await probe.sample?.()
     return probe.end()(TRAFFIC)
   }
@@ -112,6 +116,54 @@ t.test('what the usual clients of Prometheus tell is understood', async (t) => {
   const two = await told((look) => NODE(look) + started(100 * look))
   t.match(two.metrics_problem, 'a different process answered at the end')
   t.equal(two.gc_ratio, undefined, 'the counters of two processes have no difference')
+})
+
+t.test(
+  'the CPU of all parts is watched over the same time, however slow the metrics page is',
+  { skip: withoutProc },
+  async (t) => {
+    const url = await httpServer(t, (_req, res) => void setTimeout(() => res.end('up 1\n'), 1000))
+    const { pid } = process
+    const probes = await startProbes({ target: { url, pid, metricsUrl: url }, database: null, generator: { pid } })
+    const busy = clocks()
+    while (spent_s(busy) < 0.5);
+    const { api, generator } = await probes.end()(TRAFFIC)
+    const [service, same] = [api, generator].map(({ cpu_core_ratio }) => Number(cpu_core_ratio))
+    t.ok(Math.abs(service - same) < 0.1, `one process, watched twice: ${service} and ${same} of a core`)
+  },
+)
+
+t.test('what is measured ends with the load that ended last, and not with what comes after it', async (t) => {
+  let looks = 0
+  // A service whose unanswered request keeps it busy.
+  const page = () => `process_cpu_seconds_total ${++looks}\nup 1\n`
+  const url = await httpServer(t, (_req, res) => void res.end(page()))
+  let now_ms = 0
+  const probe = await watchApi({ pid: null, metricsUrl: url }, undefined, () => now_ms)
+  now_ms = 2000
+  const early = probe.end()
+  await until('the page to be read', () => looks === 2)
+  now_ms = 10_000
+  t.equal((await early(TRAFFIC)).cpu_core_ratio, 0.5, 'at the end of the load')
+  const late = probe.end()
+  await until('the page to be read again', () => looks === 3)
+  t.equal((await late(TRAFFIC)).cpu_core_ratio, 0.2, 'at a later end')
+})
+
+t.test('a stall of the event loop before a load is not taken for one within it', async (t) => {
+  // prom-client tells the longest delay since the last look, other clients that of the last second.
+  const delays_s = [0, 0.8, 0.03, 0.02]
+  const gauges = (/** @type {number} */ delay_s) => `nodejs_eventloop_lag_max_seconds ${delay_s}\nup 1\n`
+  const url = await httpServer(t, (_req, res) => void res.end(gauges(delays_s.shift() ?? 0)))
+  let now_ms = 0
+  const probe = await watchApi({ pid: null, metricsUrl: url }, undefined, () => now_ms)
+  now_ms = 3000
+  probe.begin?.()
+  for (const after_ms of [500, 1000, 1500]) {
+    now_ms = 3000 + after_ms
+    await probe.sample?.()
+  }
+  t.equal((await probe.end()(TRAFFIC)).loop_delay_max_ms, 30)
 })
 
 t.test('a process that works is told from one that waits', { skip: withoutProc }, async (t) => {
@@ -180,6 +232,16 @@ function spent_s({ cpu }) {
 function wall_s({ now_ms }) {
   return (performance.now() - now_ms) / 1000
 }
+
+t.test('the CPU of a Postgres on this machine is found without a connection', { skip: withoutProc }, async (t) => {
+  const { url, pid } = await newServer(t)
+  const [everywhere, nowhere] = [watchPostgresOn(coresOf(pid())), watchPostgresOn('4096')]
+  await until('a tick of CPU time', async () => {
+    await rows(url, 'SELECT count(*) FROM generate_series(1, 1000000)')
+    return Number(everywhere()) > 0
+  })
+  t.equal(nowhere(), 0, 'on cores on which it does not run')
+})
 
 t.test('Postgres: what its sessions wait for, its CPU and its connections', { skip: withoutProc }, async (t) => {
   const embedded = await newServer(t)

@@ -87,15 +87,14 @@ t.test('--resume of a run that is not over is refused, and the run goes on; its 
   const out = path.join(temporaryFolder(t), 'run')
   const url = await httpServer(t, created)
   const flags = ['--rates', '20,30', '--duration', '500ms', '--warmup', '100ms', '--slo-p99', '5s']
-  const lab = startLab(['sweep', '--url', url, ...flags, '--out', out])
-  await lab.stderrHas('trial 1:')
   // It still holds the folder, and cannot end meanwhile.
-  process.kill(Number(lab.child.pid), 'SIGSTOP')
+  const lab = startLab(['sweep', '--url', url, ...flags, '--out', out], {}, { stopsAt: 'trial 1:' })
+  await lab.stderrHas('trial 1:')
   t.match(await runHere(['sweep', '--resume', out]), {
     code: 2,
     stderr: new RegExp(`--resume: expected a folder that no run is using, got .*process ${lab.child.pid} is writing`),
   })
-  process.kill(Number(lab.child.pid), 'SIGCONT')
+  lab.child.kill('SIGCONT')
   t.equal((await lab.ended).code, 0)
   t.equal(readTrials(out).length, 2)
   t.equal(readRun(out).interrupted, false)

@@ -3,7 +3,7 @@ import { spoilers } from '../../../load/verdict/spoilers.js'
 
 const LOAD = { connections: 64, rate_rps: 100 }
 const PLAN = { connections: [64], driver: 'paced', fresh_connections: false, searches: false, timeout_s: 1, url: null }
-const BENCH = { database: null, cores: null, host: null, origin: { hosts: [] } }
+const BENCH = { database: null, cores: null, hosts: {}, origin: { hosts: [] } }
 
 /** Warnings about the accept queue of a service. @param {Record<string, string>} settings */
 async function ofTheQueue(settings) {

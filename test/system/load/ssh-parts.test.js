@@ -12,6 +12,7 @@ import { bundleOf, prepare, scriptFor } from '../../../load/system/ssh/prepare.j
 import { startRemote } from '../../../load/system/ssh/remote.js'
 import { makeScratch } from '../../../sql/scratch.js'
 
+const TRAFFIC = { sent: 0, completed: 0, lateness_ms: null }
 const withoutProc = fs.existsSync('/proc/self/stat') ? false : 'this system has no /proc'
 
 t.test('a line that is lost while nobody waits yet for what was seen there is no crash', async (t) => {
@@ -21,6 +22,19 @@ t.test('a line that is lost while nobody waits yet for what was seen there is no
   // An unhandled rejection would have ended the process by now.
   await setImmediate()
   await t.rejects(used, /the line was lost/)
+})
+
+t.test('a host is asked for its figures once for each end of a load, and the last ones count', async (t) => {
+  let ends = 0
+  const ask = async () => ({ process: { cpu_s: ++ends }, kernel: { time_wait: ends } })
+  const there = watchHost(/** @type {any} */ ({ ask }))
+  const endOf = async () => {
+    there.again()
+    const [use, kernel] = [there.use(), there.kernel.end()(TRAFFIC)]
+    return [(await use)?.cpu_s, (await kernel).time_wait]
+  }
+  t.strictSame(await endOf(), [1, 1])
+  t.strictSame(await endOf(), [2, 2])
 })
 
 t.test('the agent', { skip: withoutProc }, async (t) => {

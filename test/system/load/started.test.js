@@ -2,10 +2,10 @@ import { spawnSync } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
-import { freePorts } from '../../../load/system/ports.js'
+import { NotReady } from '../../../load/command/errors.js'
 import { startService } from '../../../load/system/service.js'
 import { processesOf, readRun, readTrials, startLab, temporaryFolder } from '../../support/lab.js'
-import { httpServer } from '../../support/servers.js'
+import { httpServer, ownPort } from '../../support/servers.js'
 import { until } from '../../support/until.js'
 
 const SHORT = ['--rates', '50', '--duration', '500ms', '--warmup', '100ms', '--slo-p99', '9s', '--method', 'GET']
@@ -13,7 +13,7 @@ const SHORT = ['--rates', '50', '--duration', '500ms', '--warmup', '100ms', '--s
 /** A folder with a service in it, a port for it, and the command that starts it: through a shell that stays its parent. @param {any} t */
 async function service(t) {
   const folder = temporaryFolder(t)
-  const [port] = await freePorts(1)
+  const port = await ownPort()
   const program = `
     import http from 'node:http'
     import fs from 'node:fs'
@@ -67,7 +67,7 @@ read _ < ${folder}/nobody
 
 t.test('Ctrl-C ends the wait for a service that does not answer, and the service', async (t) => {
   const folder = temporaryFolder(t)
-  const [port] = await freePorts(1)
+  const port = await ownPort()
   const start = `cd ${folder} && touch begun && exec sleep 300`
   const lab = startLab([
     'sweep',
@@ -127,6 +127,16 @@ t.test('a service that cannot be started is an error that says why', async (t) =
   })
   t.match(await refusal('--start', 'sleep 60'), { code: 2, line: /^redline: --start: requires --url/ })
   t.strictSame(processesOf(folder), [])
+})
+
+t.test('a service that is not ready in time is an error in one line, with its last words', async (t) => {
+  const logFile = `${temporaryFolder(t)}/log`
+  const options = { logFile, isReady: async () => false, stopGrace_ms: 1000, start_ms: 500 }
+  const command = ['sh', '-c', 'echo still booting; exec sleep 60']
+  await t.rejects(startService('the service', command, { ...options, cores: null }), {
+    constructor: NotReady,
+    message: 'the service was not ready within 0.5 s; its last words: still booting',
+  })
 })
 
 t.test('the last words of a service are at the end of its log, however large that is', async (t) => {

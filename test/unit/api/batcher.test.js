@@ -8,9 +8,10 @@ const user = { email: 'ada@example.com', password: 'secret' }
 
 /**
  * Statements that are answered when the test says so, in the order in which they left.
- * @param {number} batchSlots @param {{ roundTrip_ms?: number, batchMaxRows?: number }} [way] to the database; by default unknown
+ * @param {number} batchSlots @param {{ roundTrip_ms?: number, batchMaxRows?: number, sharedMax?: number }} [way] to the
+ *   database; by default of unknown length
  */
-function heldBatcher(batchSlots, { roundTrip_ms = Number.POSITIVE_INFINITY, batchMaxRows = 10 } = {}) {
+function heldBatcher(batchSlots, { roundTrip_ms = Number.POSITIVE_INFINITY, batchMaxRows = 10, sharedMax = 4 } = {}) {
   const roundTrip = { sample() {}, shortest_ms: () => roundTrip_ms }
   /** @type {{ rows: number, answer: (result: any) => void, fail: (error: Error) => void }[]} */
   const statements = []
@@ -22,7 +23,7 @@ function heldBatcher(batchSlots, { roundTrip_ms = Number.POSITIVE_INFINITY, batc
       insertMany: async (users) => (await held(users.length)) ?? users.map(() => String(++lastId)),
       roundTrip,
     },
-    { batchSlots, batchMaxRows, sharedMax: 4 },
+    { batchSlots, batchMaxRows, sharedMax },
   )
   return {
     statements,
@@ -130,6 +131,67 @@ t.test('a statement that gets no answer holds up nobody for more than a second',
   await turn()
   statements[2].answer(undefined)
   t.strictSame(await Promise.all(after), ['6', '7'], 'and the counts are right again')
+})
+
+t.test('with one slot, too, a statement that gets no answer leaves room for another one', async (t) => {
+  mock.timers.enable({ apis: ['setTimeout'] })
+  t.teardown(() => mock.timers.reset())
+  const { statements, insertMany } = heldBatcher(1)
+  const lost = insertMany(3)
+  await turn()
+  const next = insertMany(2)
+  mock.timers.tick(999)
+  await turn()
+  t.equal(statements.length, 1)
+  mock.timers.tick(1)
+  await turn()
+  t.equal(statements.length, 2, 'after a second')
+  statements[1].answer(undefined)
+  t.strictSame(await Promise.all(next), ['1', '2'])
+  statements[0].answer(undefined)
+  t.strictSame(await Promise.all(lost), ['3', '4', '5'])
+  const after = insertMany(1)
+  await turn()
+  after.push(...insertMany(1))
+  await turn()
+  t.equal(statements.length, 3, 'and then there is one slot again')
+  statements[2].answer(undefined)
+  await turn()
+  statements[3].answer(undefined)
+  t.strictSame(await Promise.all(after), ['6', '7'])
+})
+
+t.test('refused rows are tried on no more connections than shared statements may use', async (t) => {
+  const { statements, insertMany } = heldBatcher(1, { sharedMax: 2 })
+  const rows = insertMany(5)
+  await turn()
+  statements[0].fail(new ApiError('row_refused'))
+  for (let answered = 1; answered <= 5; answered++) {
+    await turn()
+    t.equal(statements.length, Math.min(6, answered + 2), `${answered - 1} rows are tried`)
+    statements[answered].answer(undefined)
+  }
+  t.strictSame(await Promise.all(rows), ['1', '2', '3', '4', '5'])
+})
+
+t.test('a row that gets no answer as refused rows are tried leaves room for another statement', async (t) => {
+  mock.timers.enable({ apis: ['setTimeout'] })
+  t.teardown(() => mock.timers.reset())
+  const { statements, insertMany } = heldBatcher(1)
+  const rows = insertMany(4)
+  await turn()
+  statements[0].fail(new ApiError('row_refused'))
+  await turn()
+  t.equal(statements.length, 5)
+  for (const sent of [1, 2, 3]) statements[sent].answer(undefined)
+  const next = insertMany(2)
+  mock.timers.tick(1000)
+  await turn()
+  t.equal(statements.length, 6)
+  statements[5].answer(undefined)
+  t.strictSame(await Promise.all(next), ['4', '5'])
+  statements[4].answer(undefined)
+  t.strictSame(await Promise.all(rows), ['1', '2', '3', '6'])
 })
 
 t.test('when a row is refused, each is tried alone; after any other error none is tried again', async (t) => {

@@ -33,6 +33,11 @@ t.test('a value that is not as expected stops with one line that says what was',
     [{ LOG_LEVEL: 'INFO' }, /LOG_LEVEL: expected one of/],
     [{ DATABASE_URL: 'mysql://host/db' }, /DATABASE_URL: expected a URL such as postgres:/],
     [{ DATABASE_URL: 'nonsense' }, /DATABASE_URL: expected/],
+    [{ DATABASE_URL: 'postgres:mydb' }, /DATABASE_URL: expected a URL such as postgres:/],
+    [{ DATABASE_URL: 'postgres://a,b/d' }, /^DATABASE_URL: expected one host, got several$/],
+    [{ DATABASE_URL: 'postgres://u:p@a:5432,b:5432/d' }, /^DATABASE_URL: expected one host, got several$/],
+    [{ DATABASE_URL: 'postgres:///d?host=a,b' }, /^DATABASE_URL: expected one host, got several$/],
+    [{ DATABASE_URL: 'postgres:///d', PGHOST: 'a,b' }, /^PGHOST: expected one host, got several$/],
     [{ DATABASE_URL: 'postgres://h/d?sslmode=require' }, /sslmode in DATABASE_URL: expected verify-full/],
     [{ DATABASE_URL: 'postgres://h/d?sslmode=no-verify' }, /expected verify-full/],
     [{ DATABASE_URL: 'postgres://h/d?ssl=no-verify' }, /expected each of sslmode, .* at most once, got ssl/],
@@ -91,6 +96,30 @@ t.test('a way to the database that others could read is warned of', async (t) =>
 t.test('the environment comes before .env, .env before the default, and empty means not set', async (t) => {
   const file = `${t.testdir({ env: 'POOL_MAX=7\nBODY_LIMIT_BYTES=100\nLOG_LEVEL=\n' })}/env`
   t.match(readConfig({ POOL_MAX: '8' }, file), { poolMax: 8, bodyLimitBytes: 100, logLevel: 'info' })
+  t.equal(readConfig({ POOL_MAX: '' }, file).poolMax, 7, 'an empty variable does not hide that of .env')
+})
+
+t.test('a comma that is no list of hosts is fine', async (t) => {
+  const fine = [
+    { DATABASE_URL: 'postgres://u:p,w@h/d,e' },
+    { DATABASE_URL: 'postgres:///d?host=/run/a,b' },
+    { DATABASE_URL: 'postgres://h/d', PGHOST: 'a,b' },
+  ]
+  for (const env of fine) t.equal(readConfig(env, NO_FILE).databaseUrl, env.DATABASE_URL)
+})
+
+t.test('an empty variable of pg in the environment does not hide that of .env', async (t) => {
+  const file = `${t.testdir({ env: 'PGHOST=of-the-file\n' })}/env`
+  process.env.PGHOST = ''
+  t.teardown(() => delete process.env.PGHOST)
+  readConfig({}, file)
+  t.equal(process.env.PGHOST, 'of-the-file')
+})
+
+t.test('a .env that cannot be read stops with one line', async (t) => {
+  const error = caught(() => readConfig({}, t.testdir({ folder: {} })))
+  t.type(error, ConfigError)
+  t.match(error.message, /: expected a file with settings that this user may read, got EISDIR$/)
 })
 
 t.test('a name in .env that is no setting is refused', async (t) => {

@@ -46,7 +46,7 @@ function start(t, execute_ms) {
     lookedAt_ms: () => lookedAt_ms,
     post: () => service.request('POST', '/user', { body: { email: 'ada@simulated', password: 'secret' } }).answers,
 
-    /** @returns {Promise<{ isComplete: boolean, dropped: number, after_ms: number }>} */
+    /** @returns {Promise<{ isComplete: boolean, dropped: number, waitedFor?: string, after_ms: number }>} */
     drain() {
       const start_ms = clock.now_ms
       const parts = { server, sockets, app: service.app, pool: service.pool, timeoutMs: TIMEOUT_MS }
@@ -146,12 +146,22 @@ t.test('a request without an answer at the timeout is dropped and counted', asyn
   open(100)
   const answers = post()
   await until('its statement', () => postgres.units.length === 1)
-  t.strictSame(await endOf(drain()), { isComplete: false, dropped: 1, after_ms: TIMEOUT_MS })
+  t.strictSame(await endOf(drain()), { isComplete: false, dropped: 1, waitedFor: 'clients', after_ms: TIMEOUT_MS })
   t.strictSame(answers, [])
 })
 
 t.test('a connection whose request never arrives ends the drain at the timeout, and drops nothing', async (t) => {
   const { open, drain, endOf } = start(t, 1)
   open(20)
-  t.strictSame(await endOf(drain()), { isComplete: false, dropped: 0, after_ms: TIMEOUT_MS })
+  t.strictSame(await endOf(drain()), { isComplete: false, dropped: 0, waitedFor: 'clients', after_ms: TIMEOUT_MS })
+})
+
+t.test('a database that gives no answer ends the drain at the timeout, and is named', async (t) => {
+  const { post, drain, endOf, postgres, service, until } = start(t, 1)
+  const answers = post()
+  await until('its answer', () => answers.length === 1)
+  postgres.storm('silence')
+  // A statement of no request.
+  void service.pool.roundTrip().catch(() => {})
+  t.strictSame(await endOf(drain()), { isComplete: false, dropped: 0, waitedFor: 'database', after_ms: TIMEOUT_MS })
 })

@@ -7,6 +7,7 @@ import { outcomeOf } from '../../../api/outcome.js'
 const error = (code, more) => ({ severity: 'ERROR', code, message: 'what Postgres says', ...more })
 const fatal = (/** @type {string} */ code) => error(code, { severity: 'FATAL' })
 const panic = (/** @type {string} */ code) => error(code, { severity: 'PANIC' })
+const raised = (/** @type {string} */ code) => error(code, { routine: 'exec_stmt_raise' })
 const unanswered = (/** @type {string} */ message, /** @type {string} */ code) =>
   Object.assign(new Error(message), { code })
 
@@ -23,6 +24,12 @@ const table = [
   ['a CHECK', error('23514'), 'row_refused', false],
   ['a CHECK OPTION of a view', error('44000'), 'row_refused', false],
   ['an exception that a trigger raises', error('P0001'), 'row_refused', false],
+  ['an SQLSTATE of its own that a trigger raises', raised('U0001'), 'row_refused', false],
+  ['a missing privilege that a trigger raises', raised('42501'), 'row_refused', false],
+  ['a lost connection that a trigger raises', raised('08006'), 'row_refused', false],
+  ['a duplicate that a trigger raises', raised('23505'), 'user_exists', false],
+  ['a lock that a trigger could not get', raised('55P03'), 'database_unavailable', false],
+  ['an exception of a trigger in Python or Perl', error('38000'), 'row_refused', false],
   ['an index entry that is too large', error('54000'), 'row_refused', false],
   ['a policy of row-level security', error('42501', { routine: 'ExecWithCheckOptions' }), 'row_refused', false],
 

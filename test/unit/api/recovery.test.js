@@ -7,6 +7,7 @@ import { simulated } from '../../support/simulation/simulated.js'
 const MODES = ['prepared', 'pipelined']
 const STATEMENT_TIMEOUT_MS = 1000
 const SILENCE_MS = STATEMENT_TIMEOUT_MS + 1000
+const SMOOTH = { fault: 'none', execute_ms: 1, commit_ms: 1, split: 0 }
 
 /** @param {any} t @param {Partial<Settings>} settings */
 function start(t, settings) {
@@ -75,22 +76,90 @@ for (const insertMode of MODES) {
   })
 
   t.test(`${insertMode}: the log says once that the database is away, and once that it is back`, async (t) => {
-    const { plan, post, postgres, service } = start(t, settings)
+    const { clock, plan, post, postgres, service } = start(t, settings)
     plan.logins.push(...Array(4).fill({ fault: 'connection refused', execute_ms: 1, commit_ms: 1, split: 0 }))
     t.strictSame(await post(2), ['database_unavailable', 'database_unavailable'])
     t.strictSame(await post(1), ['database_unavailable'])
     postgres.calm()
     await post(2)
     t.strictSame(await post(2), [201, 201])
-    t.strictSame(
-      service.lines.map(({ level, message }) => [level, message]),
-      [
-        ['warn', 'database unavailable: answering 503 until it is back'],
-        ['info', 'database available again'],
-      ],
-    )
+    t.equal(service.lines.length, 1, 'not before it has served for a second')
+    await clock.run(() => false, 1000)
+    await post(1)
+    t.strictSame(service.lines, [
+      { level: 'warn', message: 'database connections fail: answering 503 where none is left' },
+      { level: 'info', message: 'database connections work again' },
+    ])
+  })
+
+  t.test(`${insertMode}: logins that fail while other connections serve fail no request, and are few`, async (t) => {
+    const { clock, plan, post, postgres, service } = start(t, { ...settings, poolMax: 3, pipelineConnections: 3 })
+    plan.logins.push(SMOOTH, ...Array(100).fill({ ...SMOOTH, fault: 'too many sessions' }))
+    t.strictSame(await post(1), [201])
+    const start_ms = clock.now_ms
+    for (let i = 0; i < 200; i++) t.strictSame(await post(3), [201, 201, 201])
+    const seconds = (clock.now_ms - start_ms) / 1000
+    const logins = postgres.sessions.length - 1
+    // Two connections may be missing at once.
+    t.ok(logins <= 2 * (1 + seconds), `${logins} logins failed in ${seconds} s`)
+    t.strictSame(service.lines, [
+      { level: 'error', message: 'a login to the database fails, but other connections serve' },
+    ])
+    postgres.calm()
+    await clock.run(() => false, 1000)
+    await post(3)
+    await post(3)
+    t.ok(postgres.open() > 1, 'and once logins succeed, there are more connections')
+  })
+
+  t.test(`${insertMode}: a statement that fails on its own does not count as a failure of the database`, async (t) => {
+    const { plan, post, service } = start(t, settings)
+    plan.statements.push(SMOOTH, { ...SMOOTH, fault: 'deadlock' })
+    t.strictSame([...(await post(1)), ...(await post(1)), ...(await post(1))], [201, 'database_unavailable', 201])
+    t.strictSame(service.lines, [
+      { level: 'error', message: 'the database failed a statement that may be repeated: answering 503' },
+    ])
+  })
+
+  t.test(`${insertMode}: a login that was under way when every connection was replaced is replaced, too`, async (t) => {
+    const { clock, plan, post, postgres, send, until } = start(t, settings)
+    plan.logins.push(SMOOTH, { ...SMOOTH, commit_ms: 50 })
+    await post(1)
+    postgres.storm('demote')
+    const answers = [send(), send()]
+    await until('the first refusal', () => answers.some(([answer]) => answer))
+    t.equal(postgres.sessions.length, 2, 'the second login is under way')
+    await clock.run(() => false, 100)
+    await until('the second answer', () => answers.every(([answer]) => answer))
+    t.strictSame(await post(1), [201])
+    t.ok(postgres.sessions[1].socket.destroyed || postgres.sessions[1].socket.writableEnded)
   })
 }
+
+t.test('prepared: an idle connection whose server never says farewell is cut', async (t) => {
+  const { clock, post, postgres, until } = start(t, { insertMode: 'prepared', poolIdleTimeoutMs: 5000 })
+  await post(1)
+  const [{ socket }] = postgres.sessions
+  postgres.storm('silence')
+  await until('the goodbye', () => socket.writableEnded)
+  t.notOk(socket.destroyed)
+  const start_ms = clock.now_ms
+  await until('the end of the connection', () => socket.destroyed, 2 * SILENCE_MS)
+  t.equal(clock.now_ms - start_ms, SILENCE_MS)
+})
+
+t.test('pipelined: requests of one read are spread over all connections', async (t) => {
+  const { clock, post, postgres, send, until } = start(t, { insertMode: 'pipelined', pipelineConnections: 2 })
+  await post(2)
+  await post(2)
+  const answers = Array.from({ length: 10 }, send)
+  await clock.run(() => false, 0)
+  t.strictSame(
+    postgres.sessions.map(({ unanswered }) => unanswered.length),
+    [5, 5],
+  )
+  await until('answers', () => answers.every(([answer]) => answer))
+})
 
 t.test('pipelined: a goodbye that is not answered has every connection replaced', async (t) => {
   const { postgres, post, service, until } = start(t, { insertMode: 'pipelined', poolMaxLifetimeMs: 5000 })
@@ -114,4 +183,11 @@ t.test('batched: a shared statement without an answer holds up the next one for 
     lost.map(([{ code }]) => code),
     ['outcome_unknown', 'outcome_unknown'],
   )
+})
+
+t.test('batched: rows of a refused statement do not starve each other of connections', async (t) => {
+  const limits = { poolMax: 2, batchSlots: 1, batchMaxRows: 30, poolConnectTimeoutMs: 500 }
+  const { plan, post } = start(t, { insertMode: 'batched', ...limits })
+  plan.statements.push({ ...SMOOTH, fault: 'too long' }, ...Array(30).fill({ ...SMOOTH, execute_ms: 100 }))
+  t.strictSame(await post(30), Array(30).fill(201))
 })

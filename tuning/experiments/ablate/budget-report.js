@@ -1,6 +1,7 @@
 import { DRIVERS } from '../../../load/generators/drivers/index.js'
 import { drawn, paragraph, table } from '../../../load/report/blocks.js'
 import { count, NONE, tenthPercent, wholePercent } from '../../../load/report/format.js'
+import { CONFIDENCE } from '../../stats/effects.js'
 import { figureOf } from '../../stats/spread.js'
 
 /**
@@ -59,7 +60,9 @@ export function budgetBlocks({ plan, budgets }, name) {
   const [consumer] = plan.consumers
   const rate = DRIVERS[consumer].loop === 'open' ? ` at ${count(plan.rate_rps)}/s` : ''
   return [
-    paragraph(`**${title}**, ${consumer}${rate}, us:`),
+    paragraph(
+      `**${title}**, ${consumer}${rate}, us; with ${wholePercent(CONFIDENCE)} confidence, none of the intervals of this table misses:`,
+    ),
     table(['stage', 'removed after those above', 'of the whole', 'removed alone', ''], rows, {
       name: `budget-${name}`,
     }),

@@ -1,7 +1,7 @@
 import { DRIVERS } from '../../../load/generators/drivers/index.js'
 import { typical } from '../../../load/verdict/ranks.js'
 import { groupBy } from '../../stats/design.js'
-import { CONFIDENCE } from '../../stats/effects.js'
+import { confidenceOfEach } from '../../stats/effects.js'
 import { nameOf } from './stages.js'
 import { takenByTurns } from './steps.js'
 
@@ -28,8 +28,16 @@ export function budgetsOf(plan, records) {
 }
 
 /**
- * The cost of each stage (us, with intervals; NaN without a round). Costs are differences within a round of turns, in which the
- * lines and the rest add up to the whole by construction. Pure.
+ * Confidence of each interval of a budget's table, which is read as a whole: two for each stage, that of the rest and that of the whole.
+ * @param {Pick<AblatePlan, 'stages'>} plan
+ */
+export function budgetConfidence({ stages }) {
+  return confidenceOfEach(2 * stages.length + 2)
+}
+
+/**
+ * The cost of each stage (us, with intervals that hold together; NaN without a round). Costs are differences within a round of turns,
+ * in which the lines and the rest add up to the whole by construction. Pure.
  * @param {Pick<AblatePlan, 'stages'>} plan @param {Records} records @param {typeof CURRENCIES[keyof typeof CURRENCIES]} currency
  * @typedef {ReturnType<typeof budgetOf>} Budget
  * @typedef {Budget['lines'][number]} Line
@@ -40,8 +48,9 @@ export function budgetOf({ stages }, records, { title, value_us }) {
   const rounds = roundsOf(records).map((round) => {
     return /** @type {MeanOf} */ ((...without) => middle((round.get(nameOf(without)) ?? []).map(value_us)))
   })
+  const confidence = budgetConfidence({ stages })
   const figure = (/** @type {(mean_us: MeanOf) => number} */ of) => {
-    return typical(rounds.map(of).filter(Number.isFinite), CONFIDENCE)
+    return typical(rounds.map(of).filter(Number.isFinite), confidence)
   }
   const [whole, rest] = [figure((mean_us) => mean_us()), figure((mean_us) => mean_us(...stages))]
   /** Stages in the order of removal. */

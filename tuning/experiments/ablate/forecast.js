@@ -4,9 +4,8 @@ import { proofText, undosedTexts } from '../../../load/report/proof.js'
 import { observationsOf, ratioOf, ratioText } from '../../stats/effects.js'
 import { GENERATOR_LIMIT } from '../../stats/sound.js'
 import { intervalText, RELEVANT_RATIO } from './budget-report.js'
-import { consumed } from './speeds.js'
 import { nameOf, WHOLE } from './stages.js'
-import { proverOf } from './steps.js'
+import { consumed, proverOf } from './steps.js'
 
 /**
  * @import { Elasticity } from '../../../load/report/record.js'

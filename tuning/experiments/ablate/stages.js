@@ -39,6 +39,17 @@ export function variantsOf(stages) {
   return [[], ...single, ...cumulative.slice(1)]
 }
 
+/** Variants that are compared with the whole by their throughput: without each stage, and without all of them. @param {string[]} stages */
+export function removalsOf(stages) {
+  return [...stages.map((stage) => [stage]), ...(stages.length > 1 ? [stages] : [])]
+}
+
+/** The removed stages in the words of a table. @param {string[]} without */
+export function removedText(without) {
+  if (without.length === 0) return 'nothing'
+  return without.length === 1 ? without[0] : 'all of them'
+}
+
 /** The order of a round, by index of the variant: the whole (0) at start, middle and end. @param {number} variants @param {number} seed */
 export function orderOf(variants, seed) {
   const cells = [...Array(variants).keys()]

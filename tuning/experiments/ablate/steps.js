@@ -56,8 +56,7 @@ export function nextStep(plan, records, notApplied = []) {
 
 /** The next trial of the proof: the closed loop of the blocks, on the whole. @param {AblatePlan} plan @param {Records} records @returns {Step | null} */
 function proofStep(plan, records) {
-  const blocks = trialsAt(records, { phase: 'blocks', consumer: proverOf(plan) }, isSound)
-  const seen = blocks.findLast(({ cell }) => cell.variant === WHOLE)
+  const seen = consumed(records, String(proverOf(plan)), WHOLE).at(-1)
   if (!seen) return null
   const { driver, loop, rate_rps, connections } = seen.load
   const load = { driver, loop, rate_rps, connections }
@@ -88,6 +87,12 @@ function sumOf(trials) {
 /** Sound trials by turns. @param {Records} records */
 export function takenByTurns(records) {
   return trialsAt(records, { phase: 'turns' }, isSound)
+}
+
+/** A consumer's sound trials in blocks, of one variant or all. @param {Records} records @param {string} consumer @param {string} [variant] */
+export function consumed(records, consumer, variant) {
+  const trials = trialsAt(records, { phase: 'blocks', consumer }, isSound)
+  return variant === undefined ? trials : trials.filter(({ cell }) => cell.variant === variant)
 }
 
 /** @param {Pick<AblatePlan, 'consumers'>} plan */

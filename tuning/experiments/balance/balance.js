@@ -1,14 +1,13 @@
+import { UsageError } from '../../../load/command/errors.js'
 import { duration, durationFlag, numberFlag, seedFlag, someOf } from '../../../load/command/flags.js'
 import { localPlan } from '../../../load/run/plan.js'
-import { refuseUnnamed } from '../../../load/run/site.js'
-import { planCores } from '../../../load/system/machine.js'
+import { findHaproxy, HAPROXY_FLAG, NO_HAPROXY } from '../../knobs/haproxy.js'
 import { PUBLISHED_PARAMETERS } from './balancers.js'
-import { findHaproxy } from './haproxy.js'
-import { coresFor, openStrategy, pinningText } from './open.js'
+import { openStrategy, pinnedCores, pinningText } from './open.js'
 import { PUBLISHED } from './published.js'
 import { analyse, report } from './report.js'
 import { simulateAll } from './simulation.js'
-import { durationOf, MEASURED, nextStep, UNEVEN } from './steps.js'
+import { durationOf, MEASURED, MEASURED_PARTS, nextStep, UNEVEN } from './steps.js'
 
 /**
  * @import { Experiment } from '../../../load/run/experiment.js'
@@ -38,7 +37,18 @@ const DEFAULTS = {
 /** Requests in flight in the simulation. */
 const WORKERS = { usual: [1, 16], quick: [1] }
 
-const PARTS = [.../** @type {MeasuredPart[]} */ (Object.keys(MEASURED)), /** @type {const} */ ('simulation')]
+const SIMULATION = /** @type {const} */ ('simulation')
+const PARTS = [...MEASURED_PARTS, SIMULATION]
+const UNEVEN_PARTS = /** @type {MeasuredPart[]} */ (Object.keys(UNEVEN))
+
+/** The parts in which a flag has an effect. Other flags have one in every part. @type {Record<string, typeof PARTS>} */
+const EFFECTS = {
+  duration: UNEVEN_PARTS,
+  slow: [...UNEVEN_PARTS, SIMULATION],
+  samples: [SIMULATION],
+  blocks: MEASURED_PARTS,
+  haproxy: MEASURED_PARTS,
+}
 
 /** Lower bound (exclusive): with less, fast answers would shrink a score to 0, where it stays. */
 const LEAST_FACTOR = 0.5
@@ -66,7 +76,7 @@ const FLAGS = {
   ),
   only: { value: 'A,B,C', about: `some of ${PARTS.join(', ')}`, ...someOf(PARTS) },
   blocks: numberFlag('passes over the strategies, in every part', 1, 1000),
-  haproxy: { value: 'FILE', about: 'path of the haproxy program (default: found on PATH, or where Debian puts it)' },
+  haproxy: HAPROXY_FLAG,
   quick: { value: '', about: 'fewer and shorter trials: under two minutes' },
   seed: seedFlag(`seed of the orders and responses (default ${DEFAULTS.seed})`),
 }
@@ -77,7 +87,7 @@ export const balance = {
   about: 'does adaptive balancing beat round robin over uneven endpoints?',
   details: 'And does HAProxy beat both?',
   flags: FLAGS,
-  examples: `  npm run balance                                about 18 minutes
+  examples: `  npm run balance                                about 16 minutes
   npm run balance -- --quick --slow 2x250ms
   npm run balance -- --only simulation --factor 0.6`,
   plan: planOf,
@@ -85,18 +95,15 @@ export const balance = {
   prepare,
   design: nextStep,
   open: openStrategy,
-  pinning: (plan) => pinningText(coresFor(plan), plan.parts.includes('processes')),
+  pinning: (plan) => pinningText(pinnedCores(plan)),
   analyse,
   report,
 }
 
 /** @param {BalancePlan} plan @param {{ run: any }} begun @param {Io} io */
-async function prepare(plan, { run }, { signal, progress, environment }) {
-  // Refused before the simulation, which takes a while.
-  if (!plan.url) refuseUnnamed(environment)
+async function prepare(plan, { run }, { signal, progress }) {
   if (plan.haproxy_missing) progress.note(plan.haproxy_missing)
-  coresFor(plan)
-  if (run.simulation || !plan.parts.includes('simulation')) return
+  if (run.simulation || !plan.parts.includes(SIMULATION)) return
   progress.note('simulating …')
   return { simulation: await simulateAll(plan, signal) }
 }
@@ -114,32 +121,39 @@ function factor(text) {
   return value > LEAST_FACTOR && value <= MOST_FACTOR ? value : undefined
 }
 
-/**
- * fails: windows in which the failing endpoint fails; haproxy: the program, or null; processes: numbers of API processes behind HAProxy.
- * @param {Record<string, any>} flags
- */
+/** Refuses flags that this run would ignore. @param {Record<string, any>} flags @param {typeof PARTS} parts @throws {UsageError} */
+function refuseIneffective(flags, parts) {
+  for (const [flag, own] of Object.entries(EFFECTS)) {
+    if (flags[flag] === undefined || own.some((part) => parts.includes(part))) continue
+    throw new UsageError(
+      `--${flag}: expected a part that it applies to (${own.join(', ')}), got --only ${parts.join(',')}`,
+    )
+  }
+}
+
+/** fails: windows in which the failing endpoint fails; haproxy: the program, or null. @param {Record<string, any>} flags @throws {UsageError} */
 function planOf(flags) {
+  const parts = PARTS.filter((part) => (flags.only ?? PARTS).includes(part))
+  refuseIneffective(flags, parts)
   const { slow, samples, seed, factor } = /** @type {typeof DEFAULTS} */ ({ ...DEFAULTS, ...flags })
   const mode = flags.quick ? 'quick' : 'usual'
   const sizes = sizesOf(mode, flags)
-  const parts = PARTS.filter((part) => (flags.only ?? PARTS).includes(part))
-  const { program, version, problem } = findHaproxy(flags.haproxy)
+  const haproxy = findHaproxy(flags.haproxy)
   const plan = localPlan({ seed, duration_s: sizes.strategies.duration_s, timeout_s: TIMEOUT_S })
   return {
     ...plan,
     // Without the API, no database is needed.
-    url: parts.includes('processes') ? null : 'http://127.0.0.1/',
+    url: 'http://127.0.0.1/',
     // All that it loads is its own.
     sides: {},
     // Errors are counted here; they do not fail a trial.
     slo: { ...plan.slo, success_ratio: 0 },
     ...{ parts, sizes, endpoints: ENDPOINTS, slots: SLOTS, slow, samples, workers: WORKERS[mode] },
     fails: { strategies: failsIn(sizes.strategies), crowded: failsIn(sizes.crowded), failing: failsIn(sizes.failing) },
-    processes: processCounts(),
     parameters: { ...PUBLISHED_PARAMETERS, factor },
-    haproxy: program,
-    haproxy_version: version,
-    haproxy_missing: problem && `${problem}; this run goes on without it`,
+    haproxy: haproxy?.program ?? null,
+    haproxy_version: haproxy?.version ?? null,
+    haproxy_missing: haproxy ? null : `${NO_HAPROXY}; this run goes on without it`,
   }
 }
 
@@ -150,7 +164,7 @@ function sizesOf(mode, flags) {
     const duration_s = part in UNEVEN && flags.duration ? flags.duration / 1000 : usual_s
     return [part, { blocks: flags.blocks ?? blocks, warmup_s, duration_s, rate_rps }]
   })
-  /** @typedef {{ blocks: number, warmup_s: number, duration_s: number, rate_rps: number | null }} Size */
+  /** @typedef {{ blocks: number, warmup_s: number, duration_s: number, rate_rps: number }} Size */
   return /** @type {Record<MeasuredPart, Size>} */ (Object.fromEntries(sizes))
 }
 
@@ -158,11 +172,4 @@ function sizesOf(mode, flags) {
 function failsIn({ duration_s }) {
   const [from_s, to_s] = [FAILS.from, FAILS.to].map((share) => Number((duration_s * share).toFixed(2)))
   return { from_s, to_s }
-}
-
-/** One process, two, and one per core except the core that is left for everything else. */
-function processCounts() {
-  const cores = planCores()
-  const most = cores ? cores.others.split(',').length : 1
-  return [...new Set([1, 2, most])].sort((a, b) => a - b)
 }

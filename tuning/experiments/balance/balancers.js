@@ -5,7 +5,8 @@ import tdigest from 'tdigest'
  * @type {Record<Strategy, (endpoints: number, parameters: Parameters) => Balancer>}
  * @typedef {'round-robin' | 'adaptive'} Strategy
  * @typedef {{ endpoint: number, latency_ms: number, status: number }} Answer
- * @typedef {{ choose: () => number, answered: (answer: Answer, method?: string) => void }} Balancer
+ * @typedef {{ choose: () => number, answered: (answer: Answer, method?: string) => Seen | null }} Balancer answered: returns what it has seen
+ * @typedef {ReturnType<typeof seenWith>} Seen
  * @typedef {typeof PUBLISHED_PARAMETERS} Parameters
  * @typedef {ReturnType<typeof createState>} State
  * @typedef {InstanceType<typeof tdigest.TDigest> & { n: number }} Digest n: number of values so far, which its types leave out
@@ -13,7 +14,7 @@ import tdigest from 'tdigest'
 export const BALANCERS = {
   'round-robin': (endpoints) => {
     let next = 0
-    return { choose: () => next++ % endpoints, answered: () => {} }
+    return { choose: () => next++ % endpoints, answered: () => null }
   },
   adaptive: (endpoints, parameters) => {
     let state = createState(endpoints)
@@ -28,7 +29,9 @@ export const BALANCERS = {
       answered: (answer, method = 'GET') => {
         const own = latencies.get(method) ?? /** @type {Digest} */ (new tdigest.TDigest())
         latencies.set(method, own)
-        state = observe(state, answer, seenWith(own, answer.latency_ms), parameters)
+        const seen = seenWith(own, answer.latency_ms)
+        state = observe(state, answer, seen, parameters)
+        return seen
       },
     }
   },
@@ -46,10 +49,11 @@ export function seenWith(digest, latency_ms) {
 }
 
 /**
- * The published adaptive algorithm (the Zeus RPC load balancer). Every endpoint begins with score 1, and the lowest score is
- * chosen. An answer multiplies the score of its endpoint: by a small number if it was faster than the median of all, by a
- * larger one if it was slower, by a far larger one if it was an error. With each request, one score above 1 decays, so
- * that an abandoned endpoint is tried again. Pure.
+ * The published adaptive algorithm (the Zeus RPC load balancer). The publication's text has the three factors; the ranks, the number
+ * of samples and the percentiles come from its code (code_url in published/balance.json), and so, from a version to which we have no
+ * link, do the faster decays of large scores. Every endpoint begins with score 1, and the lowest score is chosen. An answer
+ * multiplies the score of its endpoint: by a small number if it was faster than the median of all, by a larger one if it was slower,
+ * by a far larger one if it was an error. With each request, one score above 1 decays, so that an abandoned endpoint is tried again.
  *
  * factor is added to the rank of a success, error_factor to the rank of an error; nothing is scored before min_samples.
  */
@@ -94,7 +98,7 @@ function inTurn(scores, first) {
 
 /**
  * The state after an answer; seen: latencies of the same method so far, including this one.
- * @param {State} state @param {Answer} answer @param {ReturnType<typeof seenWith>} seen @param {Parameters} parameters @returns {State}
+ * @param {State} state @param {Answer} answer @param {Seen} seen @param {Parameters} parameters @returns {State}
  */
 export function observe(state, { endpoint, latency_ms, status }, seen, { factor, error_factor, min_samples }) {
   if (seen.samples < min_samples) return state

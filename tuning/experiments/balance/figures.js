@@ -1,7 +1,7 @@
 import { median, typical } from '../../../load/verdict/ranks.js'
 import { CONFIDENCE, pairedRatio } from '../../stats/effects.js'
 import { trialsAt } from '../../stats/matrix.js'
-import { generatorWasLimit, isSound } from '../../stats/sound.js'
+import { isSound } from '../../stats/sound.js'
 import { leavingOf, queuedRatio, sharesOf } from './shares.js'
 import { REFERENCE, strategiesOf } from './steps.js'
 
@@ -30,7 +30,6 @@ export function figuresOf(plan, records) {
     crowded: each('crowded', unevenFigures),
     failing: each('failing', failingFigures),
     overhead: each('overhead', overheadFigures),
-    processes: each('processes', processFigures),
     shares: each('strategies', ({ trials }) => ({ shares: sharesOf(countsOf(trials)) })),
   }
 }
@@ -65,6 +64,7 @@ function unevenFigures({ strategy, trials, middle, ratioTo, differenceTo }) {
   }
   return {
     latency_ms: byPercentile(middle),
+    mean_ms: middle(okLatency_ms('mean')),
     to_reference: ratiosTo(REFERENCE),
     to_adaptive: ratiosTo('adaptive'),
     saved_ms: -differenceTo(REFERENCE, okLatency_ms('mean')).estimate,
@@ -99,19 +99,6 @@ function failingFigures({ trials, middle }) {
     errors_at_endpoint: median(found.map(({ errors }) => errors)),
     error_ratio: errorRatio(trials),
     p50_ms: middle(p50_ms),
-  }
-}
-
-/** The gain from further processes. @param {Measured} measured */
-function processFigures({ strategy, trials, trialsOf, middle, ratioTo }) {
-  const goodput_rps = (/** @type {Records[number]} */ { traffic }) => traffic.goodput_rps
-  const [{ settings, target }] = trials
-  return {
-    goodput_rps: middle(goodput_rps),
-    p50_ms: middle(p50_ms),
-    cores: String(settings.API_CORES ?? target.cores ?? ''),
-    to_one: strategy === '1' ? null : ratioTo('1', goodput_rps),
-    is_limited: [trials, trialsOf('1')].some(generatorWasLimit),
   }
 }
 

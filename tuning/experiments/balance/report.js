@@ -1,12 +1,11 @@
 import { answer, drawn, heading, list, method, paragraph, table, titled } from '../../../load/report/blocks.js'
 import { count, milliseconds, NONE, tenthPercent, wholePercent } from '../../../load/report/format.js'
 import { ratioText } from '../../stats/effects.js'
-import { GENERATOR_LIMIT, leftOut } from '../../stats/sound.js'
+import { leftOut } from '../../stats/sound.js'
 import { spread, spreadOf } from '../../stats/spread.js'
 import { figuresOf, PERCENTILES } from './figures.js'
-import { HAPROXY } from './haproxy.js'
 import { claimsOf, gainsOf, PUBLISHED, QUANTILES } from './published.js'
-import { partsOf, strategiesOf, UNEVEN } from './steps.js'
+import { HAPROXY, partsOf, REFERENCE, strategiesOf, UNEVEN } from './steps.js'
 import { answerSentences, problemOf } from './verdict.js'
 
 /**
@@ -44,8 +43,8 @@ export function report(findings) {
     ...failingBlocks(findings),
     ...overheadBlocks(findings),
     ...haproxyBlocks(findings),
-    ...processBlocks(findings),
     ...simulationBlocks(simulation),
+    ...claimsBlocks(findings),
     ...(leftOut.length > 0 ? [list(leftOut)] : []),
     heading('Published', { detail: true }),
     paragraph(
@@ -161,20 +160,6 @@ function haproxyBlocks({ strategies, crowded }) {
   return titled(about, ['strategy', ...PERCENTILES], rows)
 }
 
-/** The gain from further API processes. @param {BalanceFindings} findings */
-export function processBlocks({ processes }) {
-  const rows = processes.map(({ strategy, goodput_rps, p50_ms, cores, to_one, is_limited }) => [
-    strategy === 'direct' ? '1, without HAProxy' : `${strategy}, behind HAProxy`,
-    cores ? `core ${cores.replaceAll(' ', ', ')}` : NONE,
-    `${count(Math.round(goodput_rps))}/s`,
-    milliseconds(p50_ms),
-    (to_one && (is_limited ? GENERATOR_LIMIT : ratioText(to_one))) ?? '1',
-  ])
-  const about =
-    '**What one more API process brings**, closed loop. Postgres, HAProxy and the generator run on the remaining cores; where no core is left, an additional API process shares a core with them. The last column compares the durable rows/s with those of one process behind HAProxy: each block (one round of the set-ups below) gives one ratio, and the typical one is shown, which can differ from the quotient of the rates. A closed loop has no bound on p99, so these rates are higher than capacities.'
-  return titled(about, ['API processes', 'runs on', 'durable rows', 'p50', 'relative to 1 behind HAProxy'], rows)
-}
-
 /** The gains in the simulation, next to the published ones. @param {Simulation | null} simulation */
 function simulationBlocks(simulation) {
   if (!simulation) return []
@@ -190,33 +175,69 @@ function simulationBlocks(simulation) {
     paragraph('**Simulated, next to the published figures**: round robin -> adaptive, and the ratio of the two.'),
     table(['endpoints', ...PERCENTILES, 'saved per request', 'errors'], [published, ...rows]),
     list([...new Set(worlds.map(({ world, about }) => `${world}: ${about}.`))]),
-    ...claimsBlocks(worlds.filter(({ workers }) => workers === worlds[0].workers)),
   ]
 }
 
-/** The published claims, computed. @param {Simulation['worlds']} worlds all with the same number of requests in flight */
-function claimsBlocks(worlds) {
-  const found = worlds.map(({ round_robin, adaptive }) => {
-    return claimsOf({ round_robin_ms: round_robin.mean_ms, adaptive_ms: adaptive.mean_ms })
-  })
-  const [{ gain, saved }] = found
+/**
+ * The published claims, and the same computed from the published percentiles, from the simulation and from the trials.
+ * @param {Pick<BalanceFindings, 'plan' | 'strategies' | 'simulation'>} findings
+ */
+export function claimsBlocks({ plan, strategies, simulation }) {
+  const { claims, round_robin, adaptive, round_robin_samples } = PUBLISHED
+  const [ours, others] = ['adaptive', REFERENCE].map((name) => strategies.find(({ strategy }) => strategy === name))
+  const own = simulation?.worlds.filter(({ workers }) => workers === simulation.worlds[0].workers) ?? []
+  const columns = [
+    ...own.map((one) => ({
+      name: `simulated: ${one.world}`,
+      ...claimsOf(one.round_robin, one.adaptive),
+      digest: errorText(one.adaptive.digest_error_ratio),
+    })),
+    ...(ours && others ? [{ name: 'measured: uneven', ...claimsOf(others, ours), digest: NONE }] : []),
+  ]
+  if (columns.length === 0) return []
+  const [from, to] = [round_robin, adaptive].map(({ p50_ms }) => ({ mean_ms: p50_ms, error_ratio: Number.NaN }))
+  const median_error_ratio = simulation?.few.median_error_ratio ?? Number.NaN
+  const isOfSamples = own.every(({ adaptive }) => Number(adaptive.digest_error_ratio) < median_error_ratio)
+  const byFigures = { ...claimsOf(from, to), digest: NONE }
+  const all = [byFigures, ...columns]
+  const { least, most } = claims.requests_ratio
   const rows = [
+    ['a request takes less by', ...[claims.gain_ratio, ...all.map(({ gain_ratio }) => gain_ratio)].map(tenthPercent)],
+    ...claims.saved.map(
+      (/** @type {{ requests: number, hours: number }} */ { requests, hours }, /** @type {number} */ i) => [
+        `time saved in ${count(requests)} requests`,
+        ...[hours, ...all.map(({ saved_h }) => saved_h[i])].map((time_h) => `${time_h.toFixed(1)} h`),
+      ],
+    ),
     [
-      'a request takes less by',
-      ...[gain.claimed, gain.by_its_figures, ...found.map((one) => one.gain.here)].map(tenthPercent),
+      'requests saved',
+      `${wholePercent(least)} to ${wholePercent(most)}`,
+      ...all.map(({ requests_ratio }) => tenthPercent(requests_ratio)),
     ],
-    ...saved.map(({ requests, claimed, by_its_figures }, i) => [
-      `time saved in ${count(requests)} requests`,
-      ...[claimed, by_its_figures, ...found.map((one) => one.saved[i].here)].map((hours) => `${hours.toFixed(1)} h`),
+    ['error of the T-Digest', wholePercent(claims.error_ratio), ...all.map(({ digest }) => digest)],
+    [
+      `error of a median of ${round_robin_samples} samples`,
+      wholePercent(claims.error_ratio),
+      tenthPercent(median_error_ratio),
+      ...columns.map(() => NONE),
+    ],
+  ]
+  return [
+    paragraph(
+      `**The published claims**, and the same computed from the published percentiles, from the means of the simulation${own[0] ? ` with ${own[0].workers} in flight` : ''}, and from the means of the trials over uneven endpoints.`,
+    ),
+    table(['claim', 'published', 'by its figures', ...columns.map(({ name }) => name)], rows),
+    list([
+      'Time saved is the sum over all requests; requests in flight together save it together.',
+      'Requests saved: the publication estimates them without a control group. Here, clients repeat each request until it succeeds, so adaptive saves requests only by meeting fewer errors. Where no endpoint fails, it saves none.',
+      `The publication estimates that the error of a T-Digest, whose medians are less accurate with few samples, is within ${wholePercent(claims.error_ratio)}. Computed here: the larger of the errors of the digest's median and 95th percentile against the exact ones, after ${count(plan.samples)} samples; and the error of the median that 95 % of random samples of ${round_robin_samples} from the published round robin do not exceed.${isOfSamples ? ' So the small sample is what makes such a median uncertain, not the digest.' : ''}`,
     ]),
   ]
-  const about =
-    '**The published claims**, computed: from the published medians, and from the means of the simulation. The hours are the sum over all requests; requests in flight together save them together.'
-  return titled(
-    about,
-    ['claim', 'published', 'by its medians', ...worlds.map(({ world }) => `simulated: ${world}`)],
-    rows,
-  )
+}
+
+/** @param {number | undefined} ratio */
+function errorText(ratio) {
+  return ratio === undefined ? NONE : `${Number((100 * ratio).toPrecision(1))} %`
 }
 
 /** Both latencies and their ratio, by percentile. @param {Quantiles} round_robin_ms @param {Quantiles} adaptive_ms */

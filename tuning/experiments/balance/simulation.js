@@ -5,7 +5,7 @@ import { answerOf, PLAIN, unevenEndpoints } from './endpoints.js'
 import { fewSamples, gainsOf, quantilesOf } from './published.js'
 
 /**
- * @import { Parameters, Strategy } from './balancers.js'
+ * @import { Parameters, Seen, Strategy } from './balancers.js'
  * @import { Endpoint } from './endpoints.js'
  * @import { BalancePlan } from './balance.js'
  * @typedef {Awaited<ReturnType<typeof simulateAll>>} Simulation
@@ -73,7 +73,7 @@ function spells(random) {
 
 /**
  * Runs a balancer in front of simulated endpoints, on a virtual clock: each worker sends its next request when its answer arrives.
- * Quantiles are those of the successes.
+ * Quantiles are those of the successes; digest_error_ratio: of the balancer's digest at the end.
  * @param {{ strategy: Strategy, create: Create, samples: number, workers: number, parameters: Parameters, seed: number }} options
  * @param {AbortSignal} [signal] aborts it
  */
@@ -83,6 +83,9 @@ export async function simulate({ strategy, create, samples, workers, parameters,
   const balancer = BALANCERS[strategy](endpoints.length, parameters)
   /** @type {number[]} */
   const latencies_ms = []
+  /** Errors included, which the balancer's digest holds, too. @type {number[]} */
+  const all_ms = []
+  let seen = /** @type {Seen | null} */ (null)
   let [sent, now_ms] = [0, 0]
   const send = () => {
     const endpoint = balancer.choose()
@@ -95,12 +98,19 @@ export async function simulate({ strategy, create, samples, workers, parameters,
     const next = inFlight.reduce((first, one) => (one.ends_ms < first.ends_ms ? one : first))
     now_ms = next.ends_ms
     if (next.status < 400) latencies_ms.push(next.latency_ms)
-    balancer.answered(next)
+    all_ms.push(next.latency_ms)
+    seen = balancer.answered(next)
     const i = inFlight.indexOf(next)
     if (sent < samples) inFlight[i] = send()
     else inFlight.splice(i, 1)
     if (answered % ANSWERS === 0) await setImmediate(undefined, { signal })
   }
   const error_ratio = (samples - latencies_ms.length) / samples
-  return { ...quantilesOf(latencies_ms), error_ratio }
+  return { ...quantilesOf(latencies_ms), error_ratio, ...(seen && { digest_error_ratio: digestError(seen, all_ms) }) }
+}
+
+/** The larger of the relative errors of a digest's two percentiles. @param {Seen} seen @param {number[]} latencies_ms that it holds */
+export function digestError({ median_ms, p95_ms }, latencies_ms) {
+  const exact = quantilesOf(latencies_ms)
+  return Math.max(Math.abs(median_ms / exact.p50_ms - 1), Math.abs(p95_ms / exact.p95_ms - 1))
 }

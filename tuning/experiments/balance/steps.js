@@ -1,6 +1,5 @@
 import { matrixVisits, nextTrial } from '../../stats/matrix.js'
 import { isTimely } from '../../stats/sound.js'
-import { HAPROXY } from './haproxy.js'
 
 /**
  * @import { Step, TrialRecord } from '../../../load/report/record.js'
@@ -21,20 +20,27 @@ export const MEASURED = {
   strategies: { usual: [6, 2, 10], quick: [1, 1, 3], rate_rps: 40, connections: 256 },
   crowded: { usual: [6, 1, 6], quick: [1, 0.5, 2], rate_rps: 100, connections: 256 },
   failing: { usual: [6, 1, 8], quick: [1, 0.5, 3], rate_rps: 200, connections: 256 },
-  processes: { usual: [6, 1, 3], quick: [1, 0.5, 1], rate_rps: null, connections: 64 },
 }
 
+export const MEASURED_PARTS = /** @type {MeasuredPart[]} */ (Object.keys(MEASURED))
+
 export const UNEVEN = { strategies: 'over uneven endpoints', crowded: 'over the same endpoints at a higher rate' }
+
+/** HAProxy's strategies: the algorithm that balances, and whether requests are retried. */
+export const HAPROXY = {
+  'haproxy-leastconn': { balance: 'leastconn', retries: false },
+  'haproxy-random': { balance: 'random(2)', retries: false },
+  'haproxy-retry': { balance: 'leastconn', retries: true },
+}
 
 /** Strategy with which the others are compared. */
 export const REFERENCE = 'round-robin'
 const OURS = [REFERENCE, 'adaptive']
 
-/** The strategies compared in a part. @param {MeasuredPart} part @param {Pick<BalancePlan, 'haproxy' | 'processes'>} plan */
-export function strategiesOf(part, { haproxy, processes }) {
+/** The strategies compared in a part. @param {MeasuredPart} part @param {Pick<BalancePlan, 'haproxy'>} plan */
+export function strategiesOf(part, { haproxy }) {
   const found = haproxy === null ? [] : Object.keys(HAPROXY)
   if (part === 'overhead') return ['direct', ...OURS, ...found.slice(0, 1)]
-  if (part === 'processes') return ['direct', ...(haproxy === null ? [] : processes.map(String))]
   return [...OURS, ...(part === 'crowded' ? found.slice(0, 1) : found)]
 }
 
@@ -67,14 +73,14 @@ export function durationOf(plan) {
   return cellsOf(plan).reduce((sum, { part }) => sum + plan.sizes[part].blocks * visitTime_s(part, plan), 0)
 }
 
-/** All cells of a plan, part by part. @param {Pick<BalancePlan, 'parts' | 'haproxy' | 'processes'>} plan */
+/** All cells of a plan, part by part. @param {Pick<BalancePlan, 'parts' | 'haproxy'>} plan */
 export function cellsOf(plan) {
   return partsOf(plan).flatMap((part) => strategiesOf(part, plan).map((strategy) => ({ part, strategy })))
 }
 
 /** The parts that put load on something. @param {Pick<BalancePlan, 'parts'>} plan */
 export function partsOf({ parts }) {
-  return parts.filter((part) => part !== 'simulation')
+  return MEASURED_PARTS.filter((part) => parts.includes(part))
 }
 
 /** @param {MeasuredPart} part @param {BalancePlan} plan */
@@ -85,8 +91,7 @@ function visitTime_s(part, { sizes }) {
 /** @param {MeasuredPart} part @param {BalancePlan} plan @returns {Step['load']} */
 function loadOf(part, { sizes, mix: { seed } }) {
   const { warmup_s, duration_s, rate_rps } = sizes[part]
-  const load = { rate_rps, connections: MEASURED[part].connections, warmup_s, duration_s }
-  if (rate_rps === null) return { driver: 'autocannon', loop: 'closed', ...load }
   const mix = { name: 'get', method: 'GET', headers: [], body_base64: '', seed }
-  return { driver: 'paced', loop: 'open', ...load, mix }
+  const { connections } = MEASURED[part]
+  return { driver: 'paced', loop: 'open', rate_rps, connections, warmup_s, duration_s, mix }
 }

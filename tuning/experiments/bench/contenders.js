@@ -97,7 +97,7 @@ export async function keepContender(contender, place, plan) {
   const target = known ?? (await openContender(contender, place))
   targets.set(contender.name, target)
   const kept = { ...target, stop: async () => {} }
-  return known ? kept : { ...kept, fill: () => warmUp(contender, target, plan) }
+  return known ? kept : { ...kept, fill: (signal) => warmUp(contender, target, plan, signal) }
 }
 
 /** Stops all kept contenders. @param {Place} place */
@@ -105,10 +105,10 @@ export async function closeContenders(place) {
   await Promise.all([...(running.get(place)?.values() ?? [])].map((target) => target.stop()))
 }
 
-/** @param {Contender} contender @param {Target} target @param {Plan} plan */
-async function warmUp({ connections }, { url }, { driver, mix, timeout_s, duration_s }) {
+/** @param {Contender} contender @param {Target} target @param {Plan} plan @param {AbortSignal} signal */
+async function warmUp({ connections }, { url }, { driver, mix, timeout_s, duration_s }, signal) {
   const load = { driver, url, mix, trial: 0, rate_rps: null, connections, timeout_s }
-  const generator = await startGenerator(load, new AbortController().signal, () => {})
+  const generator = await startGenerator(load, signal, () => {})
   try {
     await generator.run(FIRST_LOAD_SHARE * duration_s)
   } finally {

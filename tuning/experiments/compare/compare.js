@@ -3,7 +3,7 @@ import { UsageError } from '../../../load/command/errors.js'
 import { durationFlag, numberFlag, seedFlag, wholeNumbers } from '../../../load/command/flags.js'
 import { MIX_FLAGS, mixOf } from '../../../load/generators/mix-flags.js'
 import { localPlan } from '../../../load/run/plan.js'
-import { openSide, SIDE, sideFlag } from '../../knobs/sides.js'
+import { openSide, SIDE, SIDE_HOST_FLAGS, sideFlag, sidesOf } from '../../knobs/sides.js'
 import { design, durationOf } from './design.js'
 import { findingsOf } from './findings.js'
 import { compareReport } from './report.js'
@@ -29,6 +29,7 @@ export const compare = {
   flags: {
     a: { value: 'URL|FILE', about: SIDE, ...sideFlag('a') },
     b: { value: 'URL|FILE', about: 'the other one', ...sideFlag('b') },
+    ...SIDE_HOST_FLAGS,
     concurrency: {
       value: 'A,B,C',
       about: `workers of the closed loops (default ${DEFAULTS.concurrency})`,
@@ -44,7 +45,7 @@ export const compare = {
     quick: { value: '', about: 'shorter loops, the maximum once, and no proof: under two minutes' },
     'no-proof': {
       value: '',
-      about: 'skip the proof of the limit of each local side (saves one to two minutes a side)',
+      about: 'skip the proof of the limit of each side that Redline starts (saves one to two minutes a side)',
     },
     ...MIX_FLAGS,
     seed: seedFlag(`seed of the order and the users (default ${DEFAULTS.seed})`),
@@ -52,6 +53,7 @@ export const compare = {
   examples: `  npm run compare -- --a http://127.0.0.1:8080/user --b http://127.0.0.1:8081/user
   echo INSERT_MODE=single > a.env; echo INSERT_MODE=batched > b.env
   npm run compare -- --a a.env --b b.env --quick
+  npm run compare -- --ssh-a ubuntu@one --ssh-b ubuntu@other --database-url 'postgres://…'   two machines
   NODE_EXTRA_CA_CERTS=ca.pem npm run compare -- --a https://a.test/user --b https://b.test/user`,
   plan: planOf,
   size: (/** @type {ComparePlan} */ plan) => `${plan.blocks} blocks: about ${Math.ceil(durationOf(plan) / 60)} min`,
@@ -65,9 +67,11 @@ export const compare = {
 }
 
 /** @param {Record<string, any>} flags @returns {ComparePlan} */
-function planOf({ a, b, ...flags }) {
-  for (const [name, side] of Object.entries({ a, b })) {
-    if (!side) throw new UsageError(`--${name}: expected ${SIDE}, got nothing`)
+function planOf(flags) {
+  const { a, b } = sidesOf(flags)
+  if (!a || !b) {
+    const name = a ? 'b' : 'a'
+    throw new UsageError(`--${name}: expected ${SIDE}, or --ssh-${name} with a host, got nothing`)
   }
   const usual = flags.quick ? QUICK : USUAL
   const { concurrency, 'per-worker-rps': per_worker_rps, seed, blocks, duration } = { ...DEFAULTS, ...usual, ...flags }

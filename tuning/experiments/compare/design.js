@@ -54,6 +54,8 @@ export function design(plan, records, notApplied = []) {
       at: { phase, block, position },
       cell: { side },
       left_s,
+      // In two visits that follow each other, a side would be cold only in the first.
+      ...(own.length === 0 && { restart: true }),
       ...coldWarmup(plan, side),
       load: { ...CLOSED, ...load },
     }

@@ -1,10 +1,7 @@
-import { pairedRatio, ratioText } from '../../stats/effects.js'
+import { confidenceOfEach, pairedRatio, ratioText } from '../../stats/effects.js'
 import { GENERATOR_FULL } from '../../stats/sound.js'
 
 /** @import { Level, SideFindings } from './findings.js' */
-
-/** Error rate of the whole answer: each of its tests gets an equal share (Bonferroni), so that two equals tie in 19 of 20 runs. */
-const ERROR_RATE = 0.05
 
 /**
  * The differences on which the answer rests: the median latency of successes at each concurrency, and the maximum rate.
@@ -13,7 +10,8 @@ const ERROR_RATE = 0.05
  *   the services, or empty; ratio: NaN if the lab or a refusal decided it, or no block has both
  */
 export function differencesOf(levels, sides) {
-  const confidence = 1 - ERROR_RATE / (levels.length + 1)
+  // The answer rests on all of them: two equal services tie in 19 of 20 runs.
+  const confidence = confidenceOfEach(levels.length + 1)
   const rates = sides.map(({ maxima, bound }) => new Map(bound ? [] : maxima.map(({ block, rps }) => [block, rps])))
   const bounds = sides.flatMap(({ name, bound }) => (bound ? [`${name}: ${bound.because}`] : []))
   const maximum = pairedRatio(rates[0], rates[1], confidence)

@@ -7,6 +7,7 @@ import { GENERATOR_FULL, generatorShare, isFullShare } from '../../stats/sound.j
 import { isRefused, ladderOf, refusedRatio, refuses, SIDES, searchPlan, WORKERS } from './design.js'
 import { answerSentence, differencesOf } from './differences.js'
 import { percentileOf, samplesOf } from './samples.js'
+import { sizesOf } from './sizes.js'
 import { proofOf, whyText } from './why.js'
 
 /** @import { ComparePlan, Records } from './design.js' */
@@ -34,11 +35,15 @@ export function findingsOf(plan, records) {
   const differences = differencesOf(levels, sides)
   const why = whyText(differences, sides)
   const proofs = sides.flatMap(({ name, proof }) => (proof ? { side: name.toLowerCase(), ...proof } : []))
+  const response_sizes = sides.flatMap(({ name, sizes }) => {
+    return Number.isFinite(sizes.body_bytes) ? { side: name.toLowerCase(), ...sizes } : []
+  })
   return {
     problem: silentSide(records, SIDES, (side) => refuses(valid, side)),
     kept: {
       ...{ capacity: null, limit: null, differences, answer: answerSentence(differences) },
       ...(proofs.length > 0 && { why, proofs }),
+      ...(response_sizes.length > 0 && { response_sizes }),
     },
     why,
     plan,
@@ -62,6 +67,7 @@ function sideFindings(plan, records, side) {
     refusal: refuses(own, side) ? refusalOf(plan, own, side) : null,
     answers: answersOf(own),
     proof: proofOf(own),
+    sizes: sizesOf(own.filter(isValid)),
   }
 }
 

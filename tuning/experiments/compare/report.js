@@ -1,25 +1,27 @@
-import { readFileSync } from 'node:fs'
 import { answer, drawn, heading, list, method, paragraph, table } from '../../../load/report/blocks.js'
 import { count, figure, milliseconds, NONE, ratesText, tenthPercent } from '../../../load/report/format.js'
 import { xyPicture } from '../../../load/report/picture.js'
 import { proofPicture, proofText } from '../../../load/report/proof.js'
 import { digits } from '../../stats/effects.js'
 import { PERCENTILES, PHASES } from './findings.js'
+import { publishedBlocks } from './published.js'
 import { histogramsOf } from './samples.js'
+import { sizeRows } from './sizes.js'
 import { unprovenText } from './why.js'
 
 /**
  * @import { Block } from '../../../load/report/blocks.js'
- * @import { ComparePlan } from './design.js'
  * @import { CompareFindings, Level, SideFindings } from './findings.js'
  */
 
-const PUBLISHED = JSON.parse(readFileSync(new URL('../../published/compare.json', import.meta.url), 'utf8'))
 const DETAIL = { detail: true }
+
+const SIZES =
+  'Response size: the median of the successes, without any decompression; headers include the status line and interim responses.'
 
 /** @param {CompareFindings} findings @returns {Block[]} */
 export function compareReport(findings) {
-  const { plan, kept, sides, levels, rungs } = findings
+  const { kept, sides, levels, rungs } = findings
   const rows = levels.flat().map(({ name, workers, rps, mean_ms, percentiles_ms, samples }) => {
     return [`${name}, ${workers}`, figure(rps), ...[mean_ms, ...percentiles_ms].map(milliseconds), count(samples.total)]
   })
@@ -46,8 +48,8 @@ export function compareReport(findings) {
     heading('Answers', DETAIL),
     table(['answer', 'A', 'B'], answers),
     ...proofBlocks(findings),
-    ...publishedBlocks(),
-    method(methodOf(plan)),
+    ...publishedBlocks(findings),
+    method(methodOf(findings)),
   ]
 }
 
@@ -67,12 +69,13 @@ function proofBlocks({ sides }) {
   return pictures.length > 0 ? [heading('Proof by dose', DETAIL), ...pictures.map(drawn)] : []
 }
 
-/** @param {ComparePlan} plan */
-function methodOf({ blocks, concurrency, duration_s, ladders, per_worker_rps }) {
+/** @param {CompareFindings} findings */
+function methodOf({ plan: { blocks, concurrency, duration_s, ladders, per_worker_rps }, sides }) {
   return [
     `${blocks} blocks, each with both sides in random order: closed loop at ${concurrency.join(', ')} workers, ${duration_s} s each. Ratios are taken within a block; their intervals are based on ranks, and in one run of twenty at least one interval misses the true ratio.`,
     `In ${ladders} of them, workers that send at most ${per_worker_rps}/s each are added until the rate no longer rises. A refusal (429, 503) is no throughput. A rate that the generator (90 % of its cores) or the end of the ladder limited does not count as a maximum.`,
     'Latencies are those of the successes; where a side refuses requests, the remaining ones are faster for it and are not compared. Latencies exclude the first connection of each worker; the phases of setting it up are shown apart. A percentile is shown if ten samples lie beyond it. Samples of several blocks are merged in buckets 2.3 % wide.',
+    ...(sizeRows(sides).length > 0 ? [SIZES] : []),
   ]
 }
 
@@ -90,8 +93,8 @@ function latencyPicture({ plan, sides, levels }) {
   return [drawn(xyPicture('latency', 'Latency against concurrency', about, { x, y, series }))]
 }
 
-/** @param {CompareFindings} findings */
-function differencesTable({ differences }) {
+/** The differences, and the sizes of the responses: services that do not answer alike are not compared by speed alone. @param {CompareFindings} findings */
+function differencesTable({ differences, sides }) {
   const rows = differences.map(({ about, ratio, low, high, pairs, because, verdict }) => {
     return [
       about,
@@ -101,7 +104,8 @@ function differencesTable({ differences }) {
       because || verdict,
     ]
   })
-  return table(['B to A', 'ratio', 'interval', 'blocks', 'verdict'], rows, { name: 'differences' })
+  const all = [...rows, ...sizeRows(sides)]
+  return table(['B to A', 'ratio', 'interval', 'blocks', 'verdict'], all, { name: 'differences' })
 }
 
 /** @param {CompareFindings['rungs']} rungs */
@@ -125,24 +129,6 @@ function histogramBlock(both) {
     ...shares.map((own) => `${'#'.repeat(Math.round(own[i] * 40))} ${tenthPercent(own[i])}`),
   ])
   return table([`${workers} workers, from`, 'A', 'B'], rows)
-}
-
-/** @returns {Block[]} */
-function publishedBlocks() {
-  const { title, author, setting, latency, maximum } = PUBLISHED
-  const rows = latency.flatMap((/** @type {any} */ level) =>
-    ['a', 'b'].map((side) => {
-      const { rps, mean_ms, p50_ms, p90_ms, p99_ms } = level[side]
-      const times = [mean_ms, p50_ms, p90_ms, p99_ms].map(milliseconds)
-      return [`${side.toUpperCase()}, ${level.concurrency}`, String(rps), ...times]
-    }),
-  )
-  const rates = maximum.b.map((/** @type {any} */ { workers, rps }) => `${rps}/s at ${workers}`).join(', ')
-  return [
-    heading('Published', DETAIL),
-    table(['side, workers', 'req/s', 'mean', 'p50', 'p90', 'p99'], rows),
-    paragraph(`"${title}" (${author}): ${setting}. Its maximum: A ${maximum.a.text}; B ${rates} workers.`),
-  ]
 }
 
 /** Limits of a side's figures other than the side itself, and the way it refuses requests. @param {SideFindings} side */

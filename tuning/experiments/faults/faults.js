@@ -12,7 +12,7 @@ import { startService } from '../../../load/system/service.js'
 import { SSH_FLAGS, sshPlanOf } from '../../../load/system/ssh/plan.js'
 import { openApi } from '../../../load/targets/index.js'
 import { relaxed, relaxedCell } from '../../../load/verdict/relax.js'
-import { analyse, plantedTrial, report, trialsOf } from './findings.js'
+import { analyse, missingIn, plantedTrial, report, trialsOf } from './findings.js'
 import { FAULTS, notchOf } from './index.js'
 import { runInside } from './namespace.js'
 
@@ -67,10 +67,16 @@ export const faults = {
     if (plan.skipped) io.progress.note(`skipped: ${plan.skipped}`)
     const names = plan.faults.filter((/** @type {string} */ name) => FAULTS[name].namespace && !plan.inside)
     if (names.length === 0 || results.readTrials().length > 0) return
-    const inside = await runInside(names, plan, io)
+    const { records, words } = await runInside(names, plan, io)
+    // The trials that are missing would be measured outside, where nothing is planted.
+    const missing = missingIn({ repeats: plan.repeats, faults: names }, records)
+    if (missing.length > 0) {
+      const expected = `expected ${names.join(', ')} in each of ${plan.repeats} blocks, measured in a network namespace of its own`
+      throw new Error(`${expected}, got none of ${missing.join(', ')}; its last words: ${words}`)
+    }
     // With trials, it is a run that can be resumed, even if no target of ours is opened later.
-    if (inside.length > 0) results.writeRun(run)
-    for (const record of inside) results.appendTrial({ ...record, run_id: run.run_id })
+    results.writeRun(run)
+    for (const record of records) results.appendTrial({ ...record, run_id: run.run_id })
   },
   design,
   open: openFaulty,

@@ -26,6 +26,14 @@ export function plantedTrial(records) {
   return trials.find((trial) => isValid(trial) || makesInvalid) ?? trials[MAX_INVALID - 1]
 }
 
+/** Block by block, the faults without a trial that counts. @param {{ repeats: number, faults: string[] }} plan @param {TrialRecord[]} records */
+export function missingIn({ repeats, faults }, records) {
+  return Array.from({ length: repeats }, (_, block) => {
+    const missing = faults.filter((name) => !plantedTrial(trialsOf(records, block, name)))
+    return missing.map((name) => `${name} in block ${block + 1}`)
+  }).flat()
+}
+
 /**
  * Lists the limit that was named for each fault in each block in which it was planted, and whether relaxing it helped.
  * @param {{ repeats: number, faults: string[], skipped: string | null }} plan @param {TrialRecord[]} records

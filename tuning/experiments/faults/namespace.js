@@ -7,7 +7,10 @@ import { collect, startChild } from '../../../load/system/processes.js'
 import { leashed } from '../../../sql/leash.js'
 import { makeScratch } from '../../../sql/scratch.js'
 
-/** @import { Io } from '../../../load/run/runner.js' */
+/**
+ * @import { TrialRecord } from '../../../load/report/record.js'
+ * @import { Io } from '../../../load/run/runner.js'
+ */
 
 const CLI = fileURLToPath(new URL('../../cli.js', import.meta.url))
 const STOP_GRACE_MS = 3000
@@ -36,6 +39,7 @@ function withFewPorts(command) {
 /**
  * Runs faults in a network namespace with few ports, Postgres included, by starting this program again.
  * @param {string[]} names @param {{ repeats: number, duration_s: number, mix: { seed: number } }} plan @param {Io} io
+ * @returns {Promise<{ records: TrialRecord[], words: string }>} words: its last ones, which may say why records are missing
  */
 export async function runInside(names, { repeats, duration_s, mix }, { signal, progress, environment }) {
   const folder = makeScratch('faults')
@@ -52,9 +56,8 @@ export async function runInside(names, { repeats, duration_s, mix }, { signal, p
   try {
     await exited
     signal.throwIfAborted()
-    const records = new Results(out).readTrials()
-    if (records.length === 0) throw new Error(`nothing was measured inside: ${messages().trim()}`)
-    return records
+    const words = messages().trim().split('\n').at(-1) || '(none)'
+    return { records: new Results(out).readTrials(), words }
   } finally {
     signal.removeEventListener('abort', abort)
     await stop(STOP_GRACE_MS)

@@ -9,11 +9,21 @@ redline=$(cd "$(dirname "$0")/../../.." && pwd)
 base() {
   if [ -n "${BASE:-}" ]; then
     echo "$BASE"
+  elif [ -z "${BASE_SHA:-}" ]; then
+    refuse "expected a pull request, or a commit to compare with, got neither: set the input 'base' to a commit, branch or tag"
   elif [[ ${GITHUB_REF:-} == refs/pull/*/merge && $(git rev-parse HEAD) == "${GITHUB_SHA:-}" ]]; then
+    git rev-parse -q --verify 'HEAD^1' >/dev/null ||
+      refuse "expected the parent of the merge, got a checkout of one commit: set 'fetch-depth: 2' of actions/checkout"
     echo 'HEAD^1'
   else
-    git merge-base HEAD "$BASE_SHA"
+    git merge-base HEAD "$BASE_SHA" 2>/dev/null ||
+      refuse "expected the history of HEAD back to the pull request's base, got a checkout without it: set 'fetch-depth: 0' of actions/checkout"
   fi
+}
+
+refuse() {
+  echo "redline gate: $1" >&2
+  exit 2
 }
 
 measure() {

@@ -15,6 +15,8 @@ import { CRITERIA, decisionOf, INFORMING_ROUNDS, pairsOf, SIDES, TOGETHER } from
 
 /** Side of a trial that loads all sides at once. */
 export const ALL = 'all'
+/** The most that --blocks allows. */
+export const MOST_BLOCKS = 1000
 /**
  * Purpose of each load of a side, in turns. The first slice after a start does not count: measured here, it costs up to a third more,
  * while V8 still compiles.

@@ -7,7 +7,7 @@ import { MIX_FLAGS, mixOf } from '../../../load/generators/mix-flags.js'
 import { localPlan, PLAN_FLAGS } from '../../../load/run/plan.js'
 import { checkOut } from '../../../load/targets/checkouts.js'
 import { stopSideBySide } from '../../../load/targets/side-by-side.js'
-import { blocksDuration, design } from './design.js'
+import { blocksDuration, design, MOST_BLOCKS } from './design.js'
 import { findingsOf } from './findings.js'
 import { commentOf, gateReport } from './report.js'
 import { openService } from './services.js'
@@ -59,7 +59,7 @@ export const gate = {
     'pid-head': pidFlag('process of --url-head'),
     tolerance: percentFlag(`accepted loss in percent (default ${DEFAULTS.tolerance})`),
     'allow-undecided': { value: '', about: 'exit code 0 also for an undecided answer' },
-    blocks: numberFlag(`maximum number of starts of each side (default ${DEFAULTS.blocks})`, 3, 1000),
+    blocks: numberFlag(`maximum number of starts of each side (default ${DEFAULTS.blocks})`, 3, MOST_BLOCKS),
     quick: { value: '', about: `at most ${QUICK_BLOCKS} blocks: under two minutes` },
     ...MIX_FLAGS,
     seed: seedFlag(`of the order and the requests (default ${DEFAULTS.seed})`),

@@ -4,7 +4,7 @@ import { count, decimal, mebibytes, milliseconds, percent, tenthPercent } from '
 import { markdownOf } from '../../../load/report/markdown.js'
 import { estimateOf, LEAST_BLOCKS, ratioText } from '../../stats/twice.js'
 import { HEADS, successOf } from './decision.js'
-import { TOGETHER_WARMUP } from './design.js'
+import { MOST_BLOCKS, TOGETHER_WARMUP } from './design.js'
 
 /**
  * @import { Block } from '../../../load/report/blocks.js'
@@ -55,11 +55,17 @@ function sentence({ verdict, deciding, criterion, plan, more, stages, broken, pa
   if (verdict === 'same or better') return `Same or better: ${found}; at most ${accepted} worse is accepted.`
   if (verdict === 'regressed')
     return `Regressed: ${found}; at most ${accepted} worse was accepted. ${largestText(stages)}`.trim()
-  const wanted = Number.isFinite(Number(more)) ? ` About ${count(Number(more))} blocks would decide (--blocks).` : ''
   if (pairs.length < LEAST_BLOCKS)
     return `Undecided: ${found}, from ${pairs.length} blocks; ${LEAST_BLOCKS} are needed.`
   const wide = `${criterion.name} of head / base: ${ratioText(estimateOf(pairs, 'same'))}`
-  return `Undecided: ${wide}; this interval (99 %) holds ${accepted} worse, and this machine differs from itself by ${tenthPercent(deciding.estimate.noise_ratio - 1)}.${wanted}`
+  return `Undecided: ${wide}; this interval (99 %) holds ${accepted} worse, and this machine differs from itself by ${tenthPercent(deciding.estimate.noise_ratio - 1)}. ${wantedText(Number(more))}`.trim()
+}
+
+/** @param {number} more blocks that would decide; Infinity if unknown */
+export function wantedText(more) {
+  if (!Number.isFinite(more)) return ''
+  if (more <= MOST_BLOCKS) return `About ${count(more)} blocks would decide (--blocks).`
+  return `Even ${count(MOST_BLOCKS)} blocks would not decide: the difference is too close to what is accepted (--tolerance).`
 }
 
 /** The report as a comment for a pull request, with the machine and the command instead of the explanations. @param {GateFindings} findings @param {Run} run */

@@ -138,8 +138,8 @@ const isSplit = (records) => records.some(({ traffic }) => traffic.ok_service_ms
 
 /** @param {number} peak_rps @param {TrialRecord[]} records */
 function loads(peak_rps, records) {
-  const rows = records.map(({ at, load, traffic, probes: { api } }) => [
-    at.share === undefined ? String(at.phase) : `${at.share}x`,
+  const rows = records.map(({ at, load, outcome, traffic, probes: { api } }) => [
+    `${at.share === undefined ? at.phase : `${at.share}x`}${isValid({ outcome }) ? '' : ' (invalid)'}`,
     offered(load),
     count(Math.round(traffic.goodput_rps)),
     wholePercent(traffic.goodput_rps / peak_rps),

@@ -70,6 +70,7 @@ function matrixOf(name, { blocks, mix }, peak_rps) {
   const at = { experiment: name }
   return {
     visits: matrixVisits({ units: cells.map((cell) => ({ cell, at })), blocks, seed: mix.seed }),
+    restarts: true,
     visit_s: START_S + warmup_s + duration_s,
     ...(share && { peak: { at, cell: cells[0], load: PEAK } }),
     counts: (record) => countsIn(name, record),

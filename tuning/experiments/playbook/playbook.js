@@ -4,7 +4,7 @@ import { localPlan } from '../../../load/run/plan.js'
 import { median } from '../../../load/verdict/ranks.js'
 import { openCell } from '../../knobs/open-cell.js'
 import { trialsAt } from '../../stats/matrix.js'
-import { CLAIMS } from './claims.js'
+import { CLAIMS, MEASURES } from './claims.js'
 import { design, playbookDuration } from './design.js'
 import { EXPERIMENTS } from './experiments.js'
 import { playbookReport } from './report.js'
@@ -88,8 +88,27 @@ function analyse(plan, records) {
     blocks: plan.blocks,
     most_blocks: plan.most_blocks,
     results,
+    nodes: EXPERIMENTS.node.cells.flatMap((_, cell) => nodeOf(cell, plan, records)),
     pools: POOLS.flatMap((name) => EXPERIMENTS[name].cells.flatMap((cell) => poolOf(name, cell, records))),
   }
+}
+
+/** A version of Node: its costs, and its effect on the CPU per request of the first one. @param {number} cell @param {PlaybookPlan} plan @param {TrialRecord[]} records */
+function nodeOf(cell, plan, records) {
+  const own = trialsAt(records, { experiment: 'node' }).filter((record) => {
+    return isSameCell(record.cell, EXPERIMENTS.node.cells[cell])
+  })
+  if (own.length === 0) return []
+  const of = (/** @type {keyof typeof MEASURES} */ measure) =>
+    own.map((record) => Number(MEASURES[measure].value(record)))
+  const claim = {
+    experiment: 'node',
+    cell,
+    measure: /** @type {const} */ ('cpu'),
+    expect: /** @type {const} */ ('less'),
+  }
+  const { effect } = resultOf({ ...claim, least_ratio: 1, id: '', chapter: '', sentence: '' }, plan, records)
+  return [{ version: own[0].settings.NODE, cpu_us: of('cpu'), p99_ms: of('p99'), effect: cell === 0 ? null : effect }]
 }
 
 /**

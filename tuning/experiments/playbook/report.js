@@ -1,6 +1,7 @@
 import { answer, method, table } from '../../../load/report/blocks.js'
 import { cellName, count, NONE } from '../../../load/report/format.js'
 import { ratioText, verdictsText } from '../../stats/effects.js'
+import { spread } from '../../stats/spread.js'
 import { looksOf } from './results.js'
 
 /**
@@ -61,6 +62,23 @@ export function littleTable({ pools }) {
   ])
   const rates = ['predicted: pool / time', 'measured', 'measured / predicted']
   return table(['delay to the database', 'pool', 'time a statement holds a connection', ...rates], rows)
+}
+
+/** Versions of Node next to each other. @param {PlaybookFindings} findings */
+export function nodesTable({ nodes }) {
+  const rows = nodes.map(({ version, cpu_us, p99_ms, effect }) => [
+    String(version),
+    spread(cpu_us, 1),
+    effect ? ratioText(effect) : '1',
+    spread(p99_ms, 1),
+  ])
+  const head = [
+    'Node',
+    'CPU us per request [least–most]',
+    `ratio to ${nodes[0]?.version} [interval]`,
+    'p99 ms [least–most]',
+  ]
+  return table(head, rows)
 }
 
 /** @param {Pick<Result, 'expect' | 'least_ratio'>} claim */

@@ -1,6 +1,7 @@
 import { isSettled, isValid } from '../../../load/capacity/ladder.js'
 import { coldWarmup, coldWarmups_s } from '../../knobs/sides.js'
 import { visitsOf } from '../../stats/design.js'
+import { aloneMix } from './alone.js'
 import { crossingsOf, nextWorkers, rungsOf } from './climb.js'
 
 /**
@@ -23,51 +24,85 @@ const LATER_RUNGS = 2.3
 
 /**
  * @typedef {TrialRecord[]} Records
- * @typedef {{ key: string, side: string, driver: string, variant: string }} Series one climb in each block
+ * @typedef {{ key: string, side: string, driver: string, variant: string, entry?: string }} Series one climb in each block; entry: of
+ *   the mix, if it is sent alone
  * @typedef {Plan & { sides: Record<string, Side>, prices: Record<string, Price>, drivers: string[],
- *   generator_cores?: number, without: Entry[] | null, left_out: string | null, background_rps: number, ceiling_ms: number,
+ *   generator_cores?: number, without: Entry[] | null, left_out: string | null, each?: boolean, background_rps: number, ceiling_ms: number,
  *   most_workers: number, growth: number, close: number, blocks: number, cold_warmup_s?: number }} RampPlan drivers: the first one answers, the others
- *   check it; without: the mix without the entries that are left out; growth: from one rung to the next in the first block;
- *   close: how far apart the two rungs around the ceiling may be
+ *   check it; without: the mix without the entries that are left out; each: whether each entry of the mix also climbs alone; growth:
+ *   from one rung to the next in the first block; close: how far apart the two rungs around the ceiling may be
  */
 
 /**
- * Measures first each request type alone, then blocks, each with a climb of every series in random order: the first climb finds
- * the ceiling, and the climbs of later blocks begin just below it.
+ * Measures first each request type alone with a few workers, then blocks, each with a climb of every series in random order: the
+ * first climb finds the ceiling, and the climbs of later blocks begin just below it.
  * @param {RampPlan} plan @param {Records} records @returns {Step | null}
  */
 export function design(plan, records) {
-  const { mix, without, left_out, drivers, blocks, most_workers, warmup_s, duration_s } = plan
+  const { mix, drivers, blocks, most_workers, warmup_s, duration_s } = plan
   const whole_s = durationOf(plan)
   const common = { loop: /** @type {const} */ ('closed'), rate_rps: null, warmup_s, duration_s }
   for (const { side, entry } of screensOf(plan)) {
     const at = { phase: 'screen', entry: entry.name }
     if (isSettled(trialsAt(records, side, at), isValid, TRIES)) continue
-    const alone = { ...mix, name: entry.name, entries: [entry] }
-    const load = { ...common, driver: drivers[0], connections: Math.min(SCREEN_WORKERS, most_workers), mix: alone }
+    const connections = Math.min(SCREEN_WORKERS, most_workers)
+    const load = { ...common, driver: drivers[0], connections, mix: aloneMix(mix, entry) }
     return { at, cell: { side }, left_s: whole_s, ...coldWarmup(plan, side), load }
   }
-  const rest = without && { mix: { ...mix, name: `${mix.name} without ${left_out}`, entries: without } }
   const visits = visitsOf({ cells: seriesOf(plan), anchor: null, blocks, seed: mix.seed })
   for (const [i, { block, cell: series }] of visits.entries()) {
-    const { side, driver, variant } = series
-    const at = { phase: 'climb', driver, variant }
+    const { side, driver } = series
+    const at = placeOf(series)
     const connections = nextRung(plan, driver, block, trialsAt(records, side, at))
     if (connections === null) continue
-    const load = { ...common, driver, connections, ...(variant === 'without' && rest) }
+    const load = { ...common, driver, connections, ...mixFor(plan, series) }
     const left_s = (whole_s * (visits.length - i)) / visits.length
-    return { at: { ...at, block }, cell: { side }, left_s, ...coldWarmup(plan, side), load }
+    // In two climbs that follow each other, a side would be cold only in the first.
+    const restart = trialsAt(records, side, { ...at, block }).length === 0
+    return {
+      at: { ...at, block },
+      cell: { side },
+      left_s,
+      ...(restart && { restart }),
+      ...coldWarmup(plan, side),
+      load,
+    }
   }
   return null
 }
 
-/** One per side and driver, with and without the left-out entries. @param {Pick<RampPlan, 'sides' | 'drivers' | 'without'>} plan @returns {Series[]} */
-export function seriesOf({ sides, drivers, without }) {
+/**
+ * One per side and driver, with and without the left-out entries; and one per side and entry, if each climbs alone.
+ * @param {Pick<RampPlan, 'sides' | 'drivers' | 'without' | 'each' | 'mix'>} plan @returns {Series[]}
+ */
+export function seriesOf({ sides, drivers, without, each, mix }) {
   const variants = without ? ['all', 'without'] : ['all']
-  const climbers = Object.keys(sides).flatMap((side) => drivers.map((driver) => ({ side, driver })))
-  return climbers.flatMap(({ side, driver }) => {
-    return variants.map((variant) => ({ key: `${side}:${driver}:${variant}`, side, driver, variant }))
+  const names = each ? (mix.entries ?? []).map(({ name }) => name) : []
+  return Object.keys(sides).flatMap((side) => {
+    const whole = drivers.flatMap((driver) => {
+      return variants.map((variant) => ({ key: `${side}:${driver}:${variant}`, side, driver, variant }))
+    })
+    const [driver] = drivers
+    const alone = names.map((entry) => {
+      return { key: `${side}:${driver}:only:${entry}`, side, driver, variant: 'only', entry }
+    })
+    return [...whole, ...alone]
   })
+}
+
+/** The fields of `at` that the trials of a series have in common. @param {Series} series @returns {Record<string, string>} */
+export function placeOf({ driver, variant, entry }) {
+  const place = { phase: 'climb', driver, variant }
+  return entry === undefined ? place : { ...place, entry }
+}
+
+/** The mix of a series as part of its load; empty if it is the plan's. @param {RampPlan} plan @param {Series} series */
+function mixFor({ mix, without, left_out }, { variant, entry }) {
+  if (variant === 'without' && without) {
+    return { mix: { ...mix, name: `${mix.name} without ${left_out}`, entries: without } }
+  }
+  const alone = mix.entries?.find(({ name }) => name === entry)
+  return alone ? { mix: aloneMix(mix, alone) } : {}
 }
 
 /** The requests to measure alone, on each side, if the mix has several. @param {Pick<RampPlan, 'mix' | 'sides'>} plan */
@@ -75,7 +110,7 @@ export function screensOf({ mix: { entries = [] }, sides }) {
   return entries.length > 1 ? Object.keys(sides).flatMap((side) => entries.map((entry) => ({ side, entry }))) : []
 }
 
-/** @param {Records} records @param {string} side @param {Record<string, string>} where fields of `at` */
+/** @param {Records} records @param {string} side @param {Record<string, string | number>} where fields of `at` */
 export function trialsAt(records, side, where) {
   const fields = Object.entries(where)
   return records.filter(({ at, cell }) => cell.side === side && fields.every(([name, value]) => at[name] === value))
@@ -86,8 +121,11 @@ export function durationOf(plan) {
   const { duration_s, warmup_s, ceiling_ms, growth, most_workers, blocks } = plan
   const trial_s = warmup_s + duration_s + START_S
   const first = Math.log(most_workers / START_WORKERS) / Math.log(growth) + 2
-  const climbs_s = seriesOf(plan).length * (trial_s + ceiling_ms / 1000) * (first + (blocks - 1) * LATER_RUNGS)
-  return climbs_s + screensOf(plan).length * trial_s + coldWarmups_s(plan)
+  const series = seriesOf(plan).length
+  const climbs_s = series * (trial_s + ceiling_ms / 1000) * (first + (blocks - 1) * LATER_RUNGS)
+  // Each climb starts its side.
+  const starts = (blocks * series) / Object.keys(plan.sides).length
+  return climbs_s + screensOf(plan).length * trial_s + coldWarmups_s({ ...plan, blocks: starts })
 }
 
 /** @param {RampPlan} plan @param {string} driver @param {number} block @param {Records} records of the series @returns workers; null if the climb of this block is over */

@@ -6,7 +6,7 @@ import { CONFIDENCE, pairedRatio, verdictOf } from '../../stats/effects.js'
 import { generatorShare, isFullShare } from '../../stats/sound.js'
 import { crossingsOf, rungsOf } from './climb.js'
 import { costPerMillion, costRatio } from './cost.js'
-import { screensOf, seriesOf, trialsAt } from './design.js'
+import { placeOf, screensOf, seriesOf, trialsAt } from './design.js'
 import { diskBytes } from './rungs.js'
 
 /**
@@ -31,6 +31,7 @@ export function findingsOf(plan, records, { drivers = {} }) {
   // A ratio is no answer if one of its two rates is the generator's limit.
   const isUnknown = b && mains.some(({ isFull, bound }) => isFull && bound.length > 0)
   const unknown = `how many of A do the work of one B is not known: ${bounded.join('; ')}`
+  const each = eachOf(series)
   const beside = records.flatMap((record) => (isValid(record) && record.beside) || [])
   const found = {
     work,
@@ -41,11 +42,20 @@ export function findingsOf(plan, records, { drivers = {} }) {
   }
   return {
     problem: silentSide(records, Object.keys(plan.sides)) ?? (isUnknown ? unknown : null),
-    kept: { capacity: null, limit: null, ramp: { series: series.map(({ kept }) => kept), ...found } },
+    kept: {
+      capacity: null,
+      limit: null,
+      ramp: {
+        series: series.map(({ kept }) => kept),
+        ...found,
+        ...(each.length > 0 && { each: each.map(({ entry, work: own }) => ({ entry, work: own })) }),
+      },
+    },
     plan,
     ...found,
     series,
     mains,
+    each,
     screens: screensOf(plan).map(({ side, entry: { name } }) => {
       return { side, entry: name, trial: trialsAt(records, side, { phase: 'screen', entry: name }).find(isValid) }
     }),
@@ -64,6 +74,19 @@ function agreementsOf({ drivers: [reference, ...others] }, series) {
   })
 }
 
+/**
+ * The series of each entry that climbs alone, A's first, and the number of As that do the work of one B; null if that is not known.
+ * @param {Climbed[]} series
+ */
+function eachOf(series) {
+  const alone = series.filter(({ entry }) => entry !== null)
+  return [...groupBy(alone, ({ entry }) => String(entry))].map(([entry, own]) => {
+    const [a, b] = own
+    const isKnown = b && own.every(({ bound }) => bound.length === 0)
+    return { entry, series: own, work: isKnown ? ratioTo(a, b) : null }
+  })
+}
+
 /** The rate of one series at the ceiling as a ratio to another's, block by block. @param {Climbed} reference @param {Climbed} other */
 function ratioTo(reference, other) {
   const effect = pairedRatio(reference.rates_rps, other.rates_rps, CONFIDENCE)
@@ -72,9 +95,9 @@ function ratioTo(reference, other) {
 
 /** @param {RampPlan} plan @param {Series} series @param {Records} records */
 function climbed(plan, series, records) {
-  const { side, driver, variant } = series
+  const { side, driver, variant, entry = null } = series
   const name = side.toUpperCase()
-  const own = trialsAt(records, side, { phase: 'climb', driver, variant })
+  const own = trialsAt(records, side, placeOf(series))
   const trials = own.filter(isValid)
   const tried = new Set(own.map(({ at }) => at.block)).size
   const met = crossingsOf(plan, own)
@@ -82,7 +105,8 @@ function climbed(plan, series, records) {
   const crossings = 2 * met.length >= tried ? met : []
   const [below, above] = [crossings.map((one) => one.below.workers), crossings.map((one) => one.above.workers)]
   const withWorkers = (/** @type {number[]} */ some) => trials.filter(({ load }) => some.includes(load.connections))
-  const around = crossings.length > 0 ? withWorkers([...below, ...above]) : trials.slice(-1)
+  const most = Math.max(...trials.map(({ load }) => load.connections))
+  const around = withWorkers(crossings.length > 0 ? [...below, ...above] : [most])
   const seen = rungsOf(plan, trials).sort((one, other) => one.workers - other.workers)
   const { estimate, low, high } = typical(
     crossings.map(({ rps }) => Math.log(rps)),
@@ -102,7 +126,7 @@ function climbed(plan, series, records) {
     above_workers: median(above),
     // The rung that came nearest to the ceiling, if the ceiling was not met.
     furthest: crossings.length > 0 ? null : (seen.at(seen.every(({ over }) => over) ? 0 : -1) ?? null),
-    // At the rungs around the ceiling.
+    // At the rungs around the ceiling or, if it was not met, with the most workers.
     generator_core_ratio: median(around.map(generatorShare)),
   }
   const isFull = isFullShare(kept.generator_core_ratio)
@@ -113,10 +137,13 @@ function climbed(plan, series, records) {
   const bound = crossings.length > 0 && (isFull || kept.refuses) ? [limit] : []
   const price = plan.prices[side]
   const without = variant === 'without' ? `, without ${plan.left_out}` : ''
+  const only = entry === null ? '' : `, only ${entry}`
+  const underCeiling = withWorkers(below)
   return {
     ...kept,
     kept,
-    name: `${name}${plan.drivers.length > 1 ? `, ${driver}` : ''}${without}`,
+    entry,
+    name: `${name}${plan.drivers.length > 1 ? `, ${driver}` : ''}${without}${only}`,
     label: labelOf(plan.sides[side]),
     // The main series answers for its side; the others check it.
     isMain: driver === plan.drivers[0] && variant === 'all',
@@ -126,9 +153,11 @@ function climbed(plan, series, records) {
     trials,
     rates_rps: new Map(crossings.map(({ block, rps }) => [block, rps])),
     rungs: tableRungs(plan, trials),
-    // Just below the ceiling.
-    api_core_ratio: median(withWorkers(below).map(({ probes }) => probes.api.cpu_core_ratio)),
-    answer_disk_bytes: median(withWorkers(below).map((record) => diskBytes(record) / record.traffic.completed)),
+    // Just below the ceiling: the trials, and medians of their figures.
+    below: underCeiling,
+    api_core_ratio: median(underCeiling.map(({ probes }) => probes.api.cpu_core_ratio)),
+    request_cpu_us: median(underCeiling.map(({ probes }) => probes.api.cpu_us_per_request)),
+    answer_disk_bytes: median(underCeiling.map((record) => diskBytes(record) / record.traffic.completed)),
   }
 }
 

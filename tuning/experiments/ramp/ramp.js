@@ -8,7 +8,8 @@ import { MIX_FLAGS, mixOf } from '../../../load/generators/mix-flags.js'
 import { localPlan } from '../../../load/run/plan.js'
 import { livePlan } from '../../../load/run/plan-secrets.js'
 import { expandCores, planCores } from '../../../load/system/machine.js'
-import { openSide, SIDE, sideFlag } from '../../knobs/sides.js'
+import { startsHere } from '../../../load/system/ssh/plan.js'
+import { LOCAL_SIDE, openSide, SIDE, SIDE_HOST_FLAGS, sideFlag, sidesOf } from '../../knobs/sides.js'
 import { withBackground } from './background.js'
 import { PRICE, STORAGE } from './cost.js'
 import { design, durationOf } from './design.js'
@@ -47,6 +48,7 @@ export const ramp = {
   flags: {
     a: { value: 'URL|FILE', about: `${SIDE} (default: the local API)`, ...sideFlag('a') },
     b: { value: 'URL|FILE', about: 'a second one, to see how many A match one B', ...sideFlag('b') },
+    ...SIDE_HOST_FLAGS,
     'latency-ceiling': durationFlag(`ceiling of the mean latency (default ${DEFAULTS['latency-ceiling']}ms)`),
     'max-workers': numberFlag(`maximum number of workers (default ${DEFAULTS['max-workers']})`, 1, 20_000),
     driver: {
@@ -59,6 +61,7 @@ export const ramp = {
     'price-b': { value: 'N/h', about: 'price of one B', ...PRICE },
     'storage-a': { value: 'GBxPRICE', about: 'storage of one A: gigabytes x monthly price per GB', ...STORAGE },
     'storage-b': { value: 'GBxPRICE', about: 'storage of one B', ...STORAGE },
+    each: { value: '', about: 'also ramp each request of the mix on its own, to the same ceiling (needs --mix)' },
     background: { ...numberFlag('background writes per second (default none)', 1, 100_000), value: 'RATE' },
     blocks: numberFlag(`passes over all series (default ${USUAL.blocks})`, 1, 1000),
     duration: durationFlag(`duration of each rung (default ${USUAL.ceilings} ceilings, at least ${USUAL.least_s}s)`),
@@ -66,7 +69,6 @@ export const ramp = {
       ...HOSTS_FLAGS['load-hosts'],
       about: 'send the load from these hosts over ssh: workers of locust (--driver locust)',
     },
-    'ssh-config': HOSTS_FLAGS['ssh-config'],
     quick: { value: '', about: 'steeper climbs and shorter rungs: under two minutes' },
     ...MIX_FLAGS,
     seed: seedFlag(`seed of the order and the requests (default ${DEFAULTS.seed})`),
@@ -74,6 +76,7 @@ export const ramp = {
   examples: `  npm run ramp -- --quick
   npm run ramp -- --a http://127.0.0.1:8080/user --b http://127.0.0.1:8081/user --latency-ceiling 1000ms
   npm run ramp -- --a a.env --b b.env --price-a 0.192/h --price-b 0.312/h --storage-a 1100GBx0.10
+  npm run ramp -- --ssh-a ubuntu@small --ssh-b ubuntu@large --database-url 'postgres://…'   two machines
   npm run ramp -- --cross-check --driver autocannon,wrk
   npm run ramp -- --a http://10.0.0.5:3000/user --driver locust --load-hosts ubuntu@10.0.0.6,ubuntu@10.0.0.7`,
   plan: planOf,
@@ -90,8 +93,9 @@ export const ramp = {
 }
 
 /** @param {Record<string, any>} flags @returns {RampPlan} @throws {UsageError} */
-function planOf({ a = { url: null, file: null }, b, without, ...flags }) {
-  if (flags['price-b'] && !b) throw new UsageError('--price-b: requires --b')
+function planOf({ without, ...flags }) {
+  const { a = LOCAL_SIDE, b } = sidesOf(flags)
+  if (flags['price-b'] && !b) throw new UsageError('--price-b: requires --b or --ssh-b')
   const prices = pricesOf(flags)
   const usual = flags.quick ? QUICK : USUAL
   const given = { ...DEFAULTS, blocks: usual.blocks, ...flags }
@@ -99,18 +103,19 @@ function planOf({ a = { url: null, file: null }, b, without, ...flags }) {
   const ceiling_s = ceiling_ms / 1000
   const duration_s = flags.duration ? flags.duration / 1000 : Math.max(usual.least_s, usual.ceilings * ceiling_s)
   const base = localPlan({ seed, duration_s, timeout_s: Math.max(LEAST_TIMEOUT_S, 5 * ceiling_s) })
+  /** @type {Record<string, Side>} */
   const sides = { a, ...(b && { b }) }
   const drivers = chosenDrivers(flags, Object.values(livePlan({ ...base, sides }).sides))
-  const urls = Object.values(sides).map(({ url }) => url)
-  const isOurs = urls.includes(null)
-  // The generator gets the cores that the API leaves free, or all of them if no side runs here.
-  const cores = isOurs ? planCores() : null
-  const origin = { byHosts: ['locust'], target: 'a URL as --a and --b' }
+  // A database is needed only if a side is ours.
+  const url = Object.values(sides).some((side) => side.url === null) ? null : a.url
+  // The generator gets the cores that the API leaves free, or all of them if no side is started here.
+  const cores = startsHere({ url, sides }) ? planCores() : null
+  const reached = Object.values(sides).map((side) => side.url ?? side.ssh?.host ?? null)
+  const origin = { byHosts: ['locust'], target: 'a URL or a host (--ssh-a, --ssh-b) for each side' }
   const plan = {
     ...base,
     mix: mixOf(given),
-    // A database is needed only if a side is ours.
-    url: isOurs ? null : a.url,
+    url,
     driver: drivers[0],
     connections: [most_workers],
     slo: { ...base.slo, success_ratio: SUCCESS_RATIO },
@@ -120,6 +125,7 @@ function planOf({ a = { url: null, file: null }, b, without, ...flags }) {
     drivers,
     left_out: without ? without.join(', ') : null,
     without: without ? (mixOf({ ...given, without }).entries ?? null) : null,
+    ...(flags.each && { each: true }),
     ceiling_ms,
     most_workers,
     growth: usual.growth,
@@ -128,8 +134,14 @@ function planOf({ a = { url: null, file: null }, b, without, ...flags }) {
     blocks,
     background_rps: given.background,
     prices,
-    ...originOf(flags, { drivers, connections: most_workers, urls }, origin),
+    ...originOf(
+      { ...flags, ssh: flags['ssh-a'] ?? flags['ssh-b'] },
+      { drivers, connections: most_workers, urls: reached },
+      origin,
+    ),
   }
+  if (flags.each && (plan.mix.entries ?? []).length < 2)
+    throw new UsageError('--each: requires --mix with several requests')
   if (flags.quick && !flags.blocks) while (plan.blocks > 1 && durationOf(plan) > QUICK_S) plan.blocks--
   return plan
 }

@@ -3,9 +3,10 @@ import { count, figure, milliseconds, NONE } from '../../../load/report/format.j
 import { xyPicture } from '../../../load/report/picture.js'
 import { median } from '../../../load/verdict/ranks.js'
 import { perHour } from './cost.js'
+import { eachMethod, eachSteps, eachTable } from './each.js'
 import { publishedBlocks, times } from './published.js'
 import { rungTable, screenTable } from './rungs.js'
-import { answerSentences, furtherSentences, intervalText } from './sentences.js'
+import { answerSentences, furtherSentences, intervalText, millionText } from './sentences.js'
 
 /**
  * @import { Mark, Series } from '../../../load/report/picture.js'
@@ -14,7 +15,7 @@ import { answerSentences, furtherSentences, intervalText } from './sentences.js'
 
 /** @param {RampFindings} findings */
 export function rampReport(findings) {
-  const { plan, screens, series } = findings
+  const { plan, screens, series, each } = findings
   const further = furtherSentences(findings)
   return [
     answer(answerSentences(findings).join(' ')),
@@ -22,15 +23,19 @@ export function rampReport(findings) {
     ...latencyPicture(findings),
     ...(Object.keys(plan.prices).length > 0 ? [costTable(findings)] : []),
     ...(screens.length > 0 ? [screenTable(screens)] : []),
-    rungTable(series),
+    ...(each.length > 0 ? [eachTable(findings)] : []),
+    rungTable(series.filter(({ entry }) => entry === null)),
     ...(plan.without ? [withoutBlock(findings)] : []),
+    ...(each.length > 0 ? eachSteps(findings) : []),
     ...publishedBlocks(findings),
     method(methodOf(findings)),
   ]
 }
 
 /** @param {RampFindings} findings */
-function methodOf({ plan: { ceiling_ms, blocks, duration_s, warmup_s, cold_warmup_s }, drivers }) {
+function methodOf(findings) {
+  const { plan, drivers, each } = findings
+  const { ceiling_ms, blocks, duration_s, warmup_s, cold_warmup_s } = plan
   const cold = cold_warmup_s ? `, or ${cold_warmup_s} s if the run has just started the side` : ''
   const names = Object.entries(drivers).map(([name, version]) => `${name} (${version})`)
   const ceiling_s = ceiling_ms / 1000
@@ -41,17 +46,18 @@ function methodOf({ plan: { ceiling_ms, blocks, duration_s, warmup_s, cold_warmu
     `${blocks} blocks, each with every series in random order; a rung lasts ${duration_s} s after ${warmup_s} s of warm-up${cold}. After the first block, a climb begins just below the ceiling. Ratios are taken within a block; intervals are based on ranks and need six blocks.`,
     `All workers begin at once, so their first answers arrive sooner than later ones: the mean latency of a rung at the ceiling is up to ${tooLow} too low, and the number of workers as much too high; the rate is not affected.`,
     'Rungs: medians of the blocks. Disks (of a local API): the sum of all disks of this machine; busy: the busiest one.',
+    ...(each.length > 0 ? [eachMethod(findings)] : []),
   ]
 }
 
 /** Plots the latency alone: in a closed loop, the rate is workers divided by latency. @param {RampFindings} findings */
-function latencyPicture({ plan: { ceiling_ms }, series: all }) {
-  const climbed = all.filter(({ rungs }) => rungs.length > 0)
+function latencyPicture({ plan: { ceiling_ms }, series: all, mains }) {
+  const climbed = all.filter(({ rungs, entry }) => rungs.length > 0 && entry === null)
   if (climbed.length === 0) return []
   const series = climbed.map(({ name, rungs }) => {
     return /** @type {Series} */ ({ name, points: rungs.map(({ workers, mean_ms }) => [workers, mean_ms]), as: 'both' })
   })
-  const met = all.filter(({ workers }) => Number.isFinite(workers)).slice(0, 2)
+  const met = mains.filter(({ workers }) => Number.isFinite(workers))
   const uprights = met.map(({ workers, side }) => {
     return /** @type {Mark} */ ({ axis: 'x', at: Math.round(workers), label: side.toUpperCase() })
   })
@@ -71,13 +77,8 @@ function costTable({ plan, mains }) {
   const rows = mains.flatMap(({ side, blocks, rps, label, per_million }) => {
     const price = plan.prices[side]
     if (!price) return []
-    // Three significant digits.
-    const digits = per_million ? Math.max(0, 2 - Math.floor(Math.log10(per_million.estimate))) : 0
-    const [rate, million] = [
-      blocks > 0 ? intervalText(rps) : NONE,
-      per_million ? intervalText(per_million, digits) : NONE,
-    ]
-    return [[`${side.toUpperCase()}: ${label}`, perHour(price).toFixed(4), rate, million]]
+    const rate = blocks > 0 ? intervalText(rps) : NONE
+    return [[`${side.toUpperCase()}: ${label}`, perHour(price).toFixed(4), rate, millionText(per_million)]]
   })
   return table(['cost', 'per hour, with storage', 'requests/s at the ceiling', 'per million requests'], rows)
 }

@@ -28,18 +28,24 @@ const RESOURCES = [
   { head: 'generator', value: ({ probes }) => probes.generator.cpu_core_ratio, text: wholePercent },
 ]
 
-/** Medians of the trials with the same number of workers, in bold above the ceiling. @param {RampFindings['series']} series */
-export function rungTable(series) {
-  const all = series.flatMap(({ trials }) => trials)
-  const known = RESOURCES.filter(({ value }) => all.some((record) => Number.isFinite(value(record))))
-  const columns = [...FIGURES, ...known]
-  const rows = series.flatMap(({ name, rungs }) =>
-    rungs.map(({ workers, trials, over }) => {
-      const rung = `${name}, ${count(workers)}`
+/**
+ * Medians of the trials with the same number of workers, in bold above the ceiling.
+ * @param {RampFindings['series']} series @param {string} [name] of the table
+ */
+export function rungTable(series, name = 'rungs') {
+  const columns = [...FIGURES, ...knownResources(series.flatMap(({ trials }) => trials))]
+  const rows = series.flatMap((one) =>
+    one.rungs.map(({ workers, trials, over }) => {
+      const rung = `${one.name}, ${count(workers)}`
       return [over ? `**${rung}**` : rung, String(trials.length), ...cellsOf(columns, trials)]
     }),
   )
-  return table(['side, workers', 'trials', ...columns.map(({ head }) => head)], rows, { name: 'rungs' })
+  return table(['side, workers', 'trials', ...columns.map(({ head }) => head)], rows, { name })
+}
+
+/** The columns of resources of which any of these trials has a figure. @param {Records} all */
+export function knownResources(all) {
+  return RESOURCES.filter(({ value }) => all.some((record) => Number.isFinite(value(record))))
 }
 
 /** @param {RampFindings['screens']} screens */
@@ -51,8 +57,8 @@ export function screenTable(screens) {
   return table(['each request alone', 'workers', ...FIGURES.map(({ head }) => head)], rows)
 }
 
-/** @param {Column[]} columns @param {Records} trials */
-function cellsOf(columns, trials) {
+/** Medians of the trials' figures. @param {Column[]} columns @param {Records} trials */
+export function cellsOf(columns, trials) {
   return columns.map(({ value, text }) => {
     const middle = median(trials.map(value))
     return Number.isNaN(middle) ? NONE : text(middle)
@@ -70,7 +76,10 @@ function lengthOf_s({ load, traffic }) {
   return Math.max(load.duration_s, traffic.completed / traffic.achieved_rps || 0)
 }
 
-/** Figures of this machine's kernel, which say nothing about a side that runs elsewhere. @param {Records[number]} record */
+/** Kinds of a side that the run starts, and whose machine it watches. */
+const WATCHED = ['local', 'ssh']
+
+/** Figures of the kernel of a side's machine: none if the side was running already, since it may be on another one. @param {Records[number]} record */
 function kernelOf({ target, probes }) {
-  return target?.kind === 'local' ? probes.kernel : {}
+  return WATCHED.includes(target?.kind) ? probes.kernel : {}
 }

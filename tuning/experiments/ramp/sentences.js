@@ -1,4 +1,4 @@
-import { count, decimal, milliseconds, wholePercent } from '../../../load/report/format.js'
+import { count, decimal, milliseconds, NONE, wholePercent } from '../../../load/report/format.js'
 import { ratioText } from '../../stats/effects.js'
 import { AGREE_RATIO } from './findings.js'
 
@@ -20,7 +20,8 @@ export function answerSentences({ plan, mains, work, bounded }) {
 
 /** Other series, cost, agreement of the drivers, and warnings. @param {RampFindings} findings */
 export function furtherSentences({ plan, series, cost: { b_to_a }, kept_ratio, agreements }) {
-  const others = series.filter(({ isMain }) => !isMain)
+  // A table shows the requests that climb alone.
+  const others = series.filter(({ isMain, entry }) => !isMain && entry === null)
   const warnings = series.filter(({ isFull }) => isFull).map(fullSentence)
   const background = kept_ratio === null ? [] : [backgroundSentence(plan, kept_ratio)]
   return [
@@ -34,6 +35,12 @@ export function furtherSentences({ plan, series, cost: { b_to_a }, kept_ratio, a
 export function intervalText({ estimate, low, high }, digits = 0) {
   const [middle, least, most] = [estimate, low, high].map((value) => decimal(value, digits))
   return Number.isFinite(high) && low > 0 ? `${middle} [${least}–${most}]` : middle
+}
+
+/** A cost to three significant digits. @param {Interval | null} per_million null if it is not known */
+export function millionText(per_million) {
+  if (!per_million) return NONE
+  return intervalText(per_million, Math.max(0, 2 - Math.floor(Math.log10(per_million.estimate))))
 }
 
 /** @param {RampPlan} plan @param {Climbed} series */
@@ -77,9 +84,10 @@ function costSentence(ratio) {
 }
 
 /** @param {Climbed} series */
-function fullSentence({ side, driver, generator_core_ratio }) {
+function fullSentence({ side, driver, entry, blocks, generator_core_ratio }) {
   const used = `${driver} used or waited for ${wholePercent(generator_core_ratio)} of the cores that it may use`
-  return `Warning: ${used} at the ceiling of ${side.toUpperCase()}: its own time is part of what was measured, and the service can do more.`
+  const where = blocks > 0 ? ' at the ceiling of' : ', with the most workers that were tried on'
+  return `Warning: ${used}${where} ${side.toUpperCase()}${entry === null ? '' : `, only ${entry}`}: its own time is part of what was measured, and the service can do more.`
 }
 
 /** @param {RampPlan} plan @param {number} kept_ratio */

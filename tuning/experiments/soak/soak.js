@@ -4,6 +4,7 @@ import { answer, drawn } from '../../../load/report/blocks.js'
 import { xyPicture } from '../../../load/report/picture.js'
 import { localPlan } from '../../../load/run/plan.js'
 import { median } from '../../../load/verdict/ranks.js'
+import { groupBy } from '../../stats/design.js'
 
 /**
  * @import { Experiment } from '../../../load/run/experiment.js'
@@ -14,7 +15,7 @@ const DEFAULTS = { duration: 30 * 60_000, rate: 2000, connections: 64, seed: 1 }
 const QUICK = { duration: 90_000 }
 const TIMEOUT_S = 10
 
-/** The load is divided into trials, each a sample. The first fifth of the samples is the start, which the slope ignores. */
+/** The load is divided into trials, each a sample. The first fifth of a process's samples is its start, which the slope ignores. */
 const SAMPLE_S = { usual: 30, quick: 10 }
 const MIN_SAMPLES = 3
 const START_SHARE = 0.2
@@ -110,20 +111,22 @@ function growthOf({ value, ...shown }, records) {
   const pointOf = (/** @type {TrialRecord} */ record) => {
     return /** @type {[number, number]} */ ([(Date.parse(record.started_at) - start_ms) / 1000, value(record)])
   }
-  // A resumed run has a new process, whose memory starts low again.
-  const own = records.filter(({ target }) => target.pid === records.at(-1)?.target.pid)
-  const points = own.map(pointOf).filter(isFinitePoint)
+  // A resumed run has a new process, which warms up again and has a level of its own.
+  const processes = [...groupBy(records, ({ target }) => String(target.pid)).values()]
+  const series = processes.map((own) => own.map(pointOf).filter(isFinitePoint))
+  const points = series.flat()
+  const steady = series.map((own) => own.slice(Math.floor(own.length * START_SHARE)))
+  const least_jump = Math.max(shown.least_jump, JUMP_TIMES * medianStep(steady))
+  const stretches = steady.map((own) => stretchesOf(own, least_jump))
+  const per_s = slopeOf(stretches.flat())
   const values = points.map(([, y]) => y)
-  const steady = points.slice(Math.floor(points.length * START_SHARE))
-  const stretches = stretchesOf(steady, Math.max(shown.least_jump, JUMP_TIMES * medianStep(steady)))
-  const per_s = slopeOf(stretches)
   return {
     ...shown,
     least: Math.min(...values),
     most: Math.max(...values),
     per_hour: per_s && per_s * 3600,
-    jumps: stretches.slice(1).map(([[, after]], i) => after - Number(stretches[i].at(-1)?.[1])),
-    points: records.map(pointOf).filter(isFinitePoint),
+    jumps: stretches.flatMap((own) => own.slice(1).map(([[, after]], i) => after - Number(own[i].at(-1)?.[1]))),
+    points,
   }
 }
 
@@ -156,9 +159,9 @@ export function slopeOf(stretches) {
   return below > 0 ? above / below : null
 }
 
-/** Median change from one point to the next, up or down. @param {Point[]} points */
-function medianStep(points) {
-  return median(points.slice(1).map(([, y], i) => Math.abs(y - points[i][1]))) || 0
+/** Median change from one point to the next of the same series, up or down. @param {Point[][]} series */
+function medianStep(series) {
+  return median(series.flatMap((points) => points.slice(1).map(([, y], i) => Math.abs(y - points[i][1])))) || 0
 }
 
 /** @param {Growth} growth */

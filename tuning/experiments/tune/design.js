@@ -79,6 +79,7 @@ function matrixOf({ cells, blocks, mix, connections, duration_s, searches, is_qu
   return {
     visits: matrixVisits({ units, anchor: units[0], blocks, seed: mix.seed }),
     kinds: [...ORDER],
+    restarts: true,
     visit_s: START_S + FIRST_WARMUP_S + 2 * WARMUP_S + 3 * (duration_s + BETWEEN_TRIALS_S),
     later_s: searches ? 2 * SEARCH_S : 0,
     loadOf: ({ cell }, kind) => ({

@@ -19,9 +19,11 @@ import { needsOf, reasonsOf, SERVICE, settledPlan } from './limits/needs.js'
  */
 
 /** Knobs that change what a row costs Postgres. */
-const GROWTH = ['TABLE_ROWS', 'INDEXES']
-/** A level that keeps less than this share of the successes is not recommended for its latency or its CPU. */
+const GROWTH = ['TABLE_ROWS', 'INDEXES', 'UPKEEP']
+/** A level that keeps less than this share of the successes or of the goodput is not recommended for its latency or its CPU. */
 const LEAST_KEPT = 1 / 1.1
+/** A smaller gain is not worth a setting that differs from the reference; of so many comparisons, noise makes some look like one. */
+const LEAST_GAIN = 1.03
 
 /**
  * Figures for comparing cells. decides: the recommendation uses the figure, in this order; kind: of the trials that have it;
@@ -85,16 +87,17 @@ const RESPONSES = [
   {
     name: 'postgres-cpu',
     title: "CPU of Postgres per row, at half of the anchor's capacity",
-    short: "Postgres' CPU at 0.5x",
+    short: "Postgres' CPU us per row at 0.5x",
     kind: 'below',
     better: 'less',
     of: GROWTH,
-    value: ({ probes, traffic, load }) => (Number(probes.postgres?.cpu_core_ratio) * load.duration_s) / traffic.ok,
+    value: ({ probes, traffic, load }) =>
+      (1e6 * Number(probes.postgres?.cpu_core_ratio) * load.duration_s) / traffic.ok,
   },
   {
     name: 'wal',
     title: "Write-ahead log per row, at half of the anchor's capacity",
-    short: 'WAL at 0.5x',
+    short: 'WAL bytes per row at 0.5x',
     kind: 'below',
     better: 'less',
     of: GROWTH,
@@ -171,6 +174,7 @@ function cellsOf({ preset, cells, anchor }, records, responses) {
       return median(trialsAt(own, { kind }).map((record) => value(record)))
     }
     const success = (/** @type {string} */ kind) => medianOf(kind, ({ traffic }) => traffic.success_ratio)
+    const costs = responses.filter(({ of }) => of)
     return {
       cell: shownCell({ preset }, cell),
       is_anchor: isSameCell(cell, anchor),
@@ -178,6 +182,7 @@ function cellsOf({ preset, cells, anchor }, records, responses) {
       p99_ms: medianOf('at', ({ traffic }) => traffic.latency_ms?.p99),
       goodput_rps: medianOf('above', ({ traffic }) => traffic.goodput_rps),
       cpu_us: medianOf('below', ({ probes }) => probes.api.cpu_us_per_request),
+      costs: costs.map(({ short, kind, value }) => ({ short, figure: medianOf(kind, value) })),
       ratios: responses.map(({ observations, noise }) => ratioOf(observations, cell, anchor, noise)),
     }
   })
@@ -201,8 +206,8 @@ export function lastReason(records) {
 
 /**
  * Recommends the level of each knob with the highest goodput; on a tie, with the lowest p99 beyond the anchor's capacity, unless fewer
- * requests succeed; on a further tie, with the least CPU; if all are ties, the reference. Never recommends a level that costs something
- * else, such as durability or a log. Pure.
+ * requests may succeed; on a further tie, with the least CPU; if all are ties, or too few pairs tell, the reference. Never recommends a
+ * level that costs something else, such as durability or a log. Pure.
  * @param {Pick<TunePlan, 'knobs'>} plan @param {TrialRecord[]} records
  */
 export function recommendationOf(plan, records) {
@@ -212,9 +217,9 @@ export function recommendationOf(plan, records) {
   const isWorse = (/** @type {{ verdict: string, ratio: number }} */ { verdict, ratio }) => {
     return verdict === 'worse' || ratio < LEAST_KEPT
   }
+  const kept = all.flatMap(({ name, effects }) => (['success', 'goodput'].includes(name) ? effects : []))
   const isLosing = (/** @type {string} */ name, /** @type {string | number} */ level) => {
-    const success = all.find((response) => response.name === 'success')?.effects ?? []
-    return success.some((effect) => effect.name === name && effect.level === level && isWorse(effect))
+    return kept.some((effect) => effect.name === name && effect.level === level && isWorse(effect))
   }
   const choices = plan.knobs.map(({ name, levels }) => {
     /** by: the response in which the level is better; null for the reference */
@@ -226,9 +231,11 @@ export function recommendationOf(plan, records) {
       if (by !== 'goodput') candidates = candidates.filter((level) => !isLosing(name, level))
       const own = effects.filter((effect) => effect.name === name && candidates.includes(effect.level))
       const gainOf = (/** @type {{ ratio: number }} */ { ratio }) => (better === 'more' ? ratio : 1 / ratio)
-      const [best] = own.filter(({ verdict }) => verdict === 'better').sort((a, b) => gainOf(b) - gainOf(a))
+      const gains = own.filter((effect) => effect.verdict === 'better' && gainOf(effect) >= LEAST_GAIN)
+      const [best] = gains.sort((a, b) => gainOf(b) - gainOf(a))
       if (best) return { name, level: best.level, by, effect: best }
-      candidates = own.filter(({ tied, pairs }) => tied && pairs > 0).map(({ level }) => level)
+      // With too few pairs, a level may be far worse.
+      candidates = own.filter(({ verdict }) => verdict === 'tied' || verdict === 'better').map(({ level }) => level)
     }
     return reference
   })

@@ -33,10 +33,14 @@ export const PRESETS = {
     return { knobs, cells: [...pools, ...modes], blocks: PAIRS, duration_ms: 1000, precision_ratio: 0.08 }
   },
 
-  /** A table that has grown, and one with more indexes. */
+  /** A table that has grown, one with more indexes, and Postgres' own work in the trial; a row per statement shows what each row costs. */
   growth: () => {
-    const knobs = ['TABLE_ROWS', 'INDEXES'].map((name) => ({ name, levels: KNOBS[name].levels }))
-    return { knobs, cells: oneAtATime(knobs), blocks: 6, duration_ms: 2000 }
+    const mode = { name: 'INSERT_MODE', levels: ['single'] }
+    const knobs = [mode, ...['TABLE_ROWS', 'INDEXES', 'UPKEEP'].map((name) => ({ name, levels: KNOBS[name].levels }))]
+    const alone = oneAtATime(knobs).filter(({ UPKEEP }) => UPKEEP === 'none')
+    const [, grown] = alone
+    const kept = KNOBS.UPKEEP.levels.slice(1).map((UPKEEP) => ({ ...grown, UPKEEP }))
+    return { knobs, cells: [...alone, ...kept], blocks: PAIRS, duration_ms: 2000 }
   },
 
   /** Every knob alone, at all its levels. */

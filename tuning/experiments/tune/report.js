@@ -76,7 +76,7 @@ function proofList({ anchor, searched, undosed, choices, plateau_rps }) {
   if (!searched?.elasticities?.length) return []
   const knobs = choices.map(({ name }) => name)
   const proof = proofText(searched) ?? ''
-  const limit = searched.limit?.resource ?? 'unknown'
+  const limit = limitText(searched)
   const plateau = plateau_rps === null ? '' : `${count(plateau_rps)}/s in a closed loop, `
   const what = searched.capacity ? capacityText(searched) : `${plateau}limit ${limit}`
   const text = `The anchor, ${cellName(anchor)}: ${what}.`
@@ -97,6 +97,7 @@ function recommended({ choices, finals, responses }) {
       name: 'recommended',
     }),
     ...(finals.length > 0 ? [paragraph('Capacities, searched for once more:'), list(finals.map(finalText))] : []),
+    ...tradeOff(finals).map((text) => paragraph(text)),
   ]
 }
 
@@ -105,22 +106,37 @@ function finalText({ cell, ...found }) {
   return `${cellName(cell)}: ${capacityText(found)}`
 }
 
+/** What to do if the settings that get more through in an overload hold less within the SLO. @param {TuneFindings['finals']} finals */
+function tradeOff([best, reference]) {
+  const [high_rps, low_rps] = [best?.capacity?.high_rps, reference?.capacity?.low_rps]
+  if (!high_rps || !low_rps || high_rps >= low_rps) return []
+  return [
+    'Within the SLO, the recommended settings hold less than the reference. They help where more is offered than the service can hold; where that is rare, keep the reference.',
+  ]
+}
+
 /** @param {Pick<TuneFindings['finals'][number], 'capacity' | 'limit'>} found */
 function capacityText({ capacity, limit }) {
-  return capacity ? `${ratesText(capacity)}, limit ${limit?.resource ?? 'unknown'}` : 'no capacity was found'
+  return capacity ? `${ratesText(capacity)}, limit ${limitText({ limit })}` : 'no capacity was found'
+}
+
+/** The name of a limit, and the chapter about it. @param {Pick<TuneFindings['finals'][number], 'limit'>} found */
+function limitText({ limit }) {
+  return limit ? `${limit.resource} (tuning/PLAYBOOK.md#${limit.resource})` : 'unknown'
 }
 
 /** @param {TuneFindings} findings */
 function cellsTable({ cells }) {
   const names = Object.keys(cells[0]?.cell ?? {})
   const isWide = names.length > 1 && names.length <= MOST_COLUMNS
-  const rows = cells.map(({ cell, is_anchor, success_ratio, p99_ms, goodput_rps, cpu_us, ratios }) => [
+  const rows = cells.map(({ cell, is_anchor, success_ratio, p99_ms, goodput_rps, cpu_us, costs, ratios }) => [
     ...(isWide ? names.map((name) => String(cell[name])) : [is_anchor ? `${cellName(cell)} (anchor)` : cellName(cell)]),
     ...Object.values(success_ratio).map((ratio) => (Number.isNaN(ratio) ? NONE : percent(ratio))),
     milliseconds(p99_ms),
     spread([goodput_rps], 0),
     is_anchor ? '1' : cellRatio(ratios[0]),
     spread([cpu_us], 1),
+    ...costs.map((cost) => spread([cost.figure], 1)),
   ])
   const success = Object.values(OFFERED).map((share) => `success at ${share}x`)
   const head = [
@@ -130,8 +146,20 @@ function cellsTable({ cells }) {
     'goodput/s at 1.5x',
     'goodput / anchor',
     'API CPU us at 0.5x',
+    ...(cells[0]?.costs ?? []).map(({ short }) => short),
   ]
   return table(head, rows, { name: 'cells' })
+}
+
+/** Effects of each level on several measures, as ratios. @param {TuneFindings} findings @param {string[]} names of the measures */
+export function effectsTable({ responses }, names) {
+  const measures = names.flatMap((name) => responses.find((response) => response.name === name) ?? [])
+  const rows = (measures[0]?.effects ?? []).map(({ name, level, reference }, nth) => [
+    `${name}=${level}`,
+    String(reference),
+    ...measures.map(({ effects }) => ratioText(effects[nth])),
+  ])
+  return table(['level', 'against', ...measures.map(({ short }) => short.replace(/ (us|bytes)\b/, ''))], rows)
 }
 
 /** Omits the interval if too few blocks give one; the levels' intervals are below. @param {TuneFindings['cells'][number]['ratios'][number]} effect */
@@ -215,7 +243,9 @@ function methodLines({ anchor, blocks, capacity_rps, searched, plateau_rps, fixe
   const found = searched?.capacity ? `the anchor's capacity (${capacityText(searched)})` : asked
   const basis = plateau_rps === null ? found : `what the anchor got through in a closed loop (${count(plateau_rps)}/s)`
   return [
-    ...(Object.keys(fixed).length > 0 ? [`All cells have ${cellName(fixed)}.`] : []),
+    ...(Object.keys(fixed).length > 0
+      ? [`All cells have ${cellName(fixed)}. Each pool is filled before the load.`]
+      : []),
     `${blocks} blocks, each with every cell once in an order of its own and the anchor (${cellName(anchor)}) three times. Each visit restarts the service, reads its knobs back, and offers three rates: ${shares} of ${basis}.`,
     `Ratios are taken within a block, with all other knobs alike. The typical ratio and its ${CONFIDENCE * 100} % interval go by ranks (Hodges-Lehmann, Wilcoxon's signed ranks), which takes at least six pairs; of twenty intervals around no effect, one misses 1.`,
     'Tied: the interval contains 1, or the noise floor (two visits to the anchor in the same block, as many pairs) covers the ratio.',
@@ -239,6 +269,7 @@ export function matrixFiles(
     `Recommended by ${run_id} on ${machine.cpu_model}, ${machine.cores} cores. To take them: cat ${ENV_FILE} >> .env`,
     ...(Object.keys(fixed).length > 0 ? [`Measured with ${cellName(fixed)}`] : []),
     ...finals.map(finalText),
+    ...tradeOff(finals),
     ...(choices.some(({ by }) => by) ? [] : ['No level was better than the reference.']),
   ]
   return { [ENV_FILE]: [...notes.map((note) => `# ${note}`), ...lines, ''].join('\n') }

@@ -6,11 +6,11 @@ import { SSH_FLAGS, sshPlanOf } from '../../../load/system/ssh/plan.js'
 import { KNOBS, parseKnob } from '../../knobs/knobs.js'
 import { openCell } from '../../knobs/open-cell.js'
 import { analyseArticle, articleDuration, designArticle } from './article/article.js'
-import { openRow } from './article/open.js'
 import { articleReport } from './article/report.js'
 import { designMatrix, matrixDuration } from './design.js'
 import { analyseMatrix } from './findings.js'
 import { expectedCells, GENEROUS_CELL } from './limits/needs.js'
+import { openFilled } from './open.js'
 import { matrixOf, PRESETS } from './presets.js'
 import { matrixFiles, matrixReport } from './report.js'
 
@@ -32,6 +32,9 @@ const MAX_CELLS = 1000
 /** Levels follow from the first trials; with so many connections, even a short overload makes requests wait. */
 const LIMITS = { blocks: 2, duration_ms: 1000, connections: 1000 }
 
+/** Presets that turn the pool's timeout down to what a login may take under load. */
+const FILLED = new Set(/** @type {(string | null)[]} */ (['limits', 'article']))
+
 /** The article's eight rows are cells with a rate of their own each. */
 const ARTICLE = { blocks: 6, duration_ms: 6000, timeout_s: 30 }
 
@@ -48,7 +51,7 @@ export const tune = {
     preset: {
       value: 'NAME',
       about:
-        'limits (default: pool, its timeout and open files, at levels around what is needed), pgbouncer (its pool and the API’s), growth (a large table, more indexes), full (every knob alone), article (its eight cells)',
+        'limits (default: pool, its timeout and open files, at levels around what is needed), pgbouncer (its pool and the API’s), growth (a large table, more indexes, Postgres’ upkeep), full (every knob alone), article (its eight cells)',
       ...oneOf(['limits', ...Object.keys(PRESETS), 'article']),
     },
     knob: {
@@ -85,7 +88,7 @@ export const tune = {
     return `${visits} in ${plan.blocks} blocks: about ${Math.ceil(duration_s / 60)} min`
   },
   design: (plan, ...known) => (isArticle(plan) ? designArticle(plan, ...known) : designMatrix(plan, ...known)),
-  open: (cell, place, plan) => (isArticle(plan) ? openRow : openCell)(/** @type {Cell} */ (cell), place),
+  open: (cell, place, { preset }) => (FILLED.has(preset) ? openFilled : openCell)(/** @type {Cell} */ (cell), place),
   analyse: (plan, records, { not_applied } = {}) => {
     return isArticle(plan) ? analyseArticle(plan, records) : analyseMatrix(plan, records, not_applied)
   },

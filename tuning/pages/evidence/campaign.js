@@ -1,5 +1,3 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -9,6 +7,7 @@ import { DRIVERS } from '../../../load/generators/drivers/index.js'
 import { holdFolder, refuseForeign } from '../../../load/run/folder.js'
 import { redlineCommit } from '../../../load/system/machine.js'
 import { nodeOf } from '../../../load/system/node-versions.js'
+import { startChild } from '../../../load/system/processes.js'
 import { RUNS } from './runs.js'
 
 /**
@@ -85,19 +84,18 @@ async function measure(node, folder, { name, argv: [verb, ...flags], env, sides 
   if (state === 'unusable') rmSync(out, { recursive: true })
   for (const [file, text] of Object.entries(sides)) writeFileSync(path.join(folder, file), text)
   const where = state === 'cut off' ? ['--resume', out] : [...flags, '--out', out]
-  // A process group of its own lets Ctrl-C reach the run once, through us. A second signal would kill it before it is recorded.
-  const child = spawn(node, [CLI, verb, ...where], {
+  // A process group of its own lets Ctrl-C reach the run once, through us: a second signal would kill it before it is recorded. If we
+  // end first, by kill -9 or by a second signal to us, the run is interrupted, too: the next campaign must not measure beside it.
+  const { child, exited } = startChild([node, CLI, verb, ...where], {
+    cores: null,
     cwd: folder,
     env: { ...process.env, ...env },
     stdio: ['ignore', 'inherit', 'inherit'],
-    detached: true,
+    leash: 'INT',
   })
   const end = () => child.kill('SIGINT')
   signal.addEventListener('abort', end, { once: true })
-  // A second signal to us ends us at once, and the run with us.
-  process.once('exit', end)
-  const [code] = await once(child, 'exit')
-  process.off('exit', end)
+  const { code } = await exited
   signal.removeEventListener('abort', end)
   return code
 }

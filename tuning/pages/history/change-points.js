@@ -4,7 +4,13 @@ import { seededRandom } from '../../../load/system/random.js'
 const LEAST = 3
 /** A false alarm costs more than a change that is found some runs later. */
 const SIGNIFICANCE = 0.02
-const PERMUTATIONS = 999
+/** So many that their chance hardly moves a probability near the significance, such as that of nine values with a jump: 0.016. */
+const PERMUTATIONS = 4999
+/** Sums in another order differ by less than this share. */
+const ROUNDING = 1e-9
+
+/** With fewer values than this, even a perfect jump is too likely in a random order. */
+export const LEAST_TO_CHANGE = leastToChange()
 
 /**
  * Finds where a series changes its level or its spread, whatever its distribution: E-divisive (Matteson and James 2014, "A Nonparametric
@@ -28,16 +34,31 @@ export function changePoints(values, seed = 1) {
   return found.sort((a, b) => a - b)
 }
 
+/**
+ * The fewest values among which a change can be significant: of all ways to choose which half of them comes first, only two, the lower
+ * half and the higher one, are as clear as a perfect jump.
+ */
+function leastToChange() {
+  for (let size = 2 * LEAST; ; size++) {
+    const half = Math.floor(size / 2)
+    let choices = 1
+    for (let i = 1; i <= half; i++) choices *= (size - half + i) / i
+    if (2 / choices <= SIGNIFICANCE) return size
+  }
+}
+
 /** Whether so clear a split is rare in random orders of the values. @param {number[]} values @param {number} statistic @param {() => number} random */
 function isSignificant(values, statistic, random) {
   const order = [...values]
+  // Otherwise half of the orders that are equally clear would be missed, by rounding.
+  const least = statistic * (1 - ROUNDING)
   let asClear = 1
   for (let i = 0; i < PERMUTATIONS; i++) {
     for (let j = order.length - 1; j > 0; j--) {
       const k = Math.floor(random() * (j + 1))
       ;[order[j], order[k]] = [order[k], order[j]]
     }
-    if (Number(bestSplit(order)?.statistic) >= statistic) asClear++
+    if (Number(bestSplit(order)?.statistic) >= least) asClear++
   }
   return asClear / (PERMUTATIONS + 1) <= SIGNIFICANCE
 }

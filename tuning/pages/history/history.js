@@ -12,7 +12,7 @@ import { costNear } from '../../../load/verbs/sweep/answer.js'
 import { sweep } from '../../../load/verbs/sweep/sweep.js'
 import { median } from '../../../load/verdict/ranks.js'
 import { OF_DATABASE, without } from '../report/conditions.js'
-import { changePoints } from './change-points.js'
+import { changePoints, LEAST_TO_CHANGE } from './change-points.js'
 
 /**
  * @import { Block } from '../../../load/report/blocks.js'
@@ -40,7 +40,7 @@ export const history = {
       throw new UsageError(`history: expected one folder with results, got ${operands.length}`)
     if (!existsSync(folder))
       throw new UsageError(`history: expected a folder with results, got ${folder}, which is not there`)
-    const all = pastOf(folder)
+    const { all, unreadable } = pastOf(folder)
     const machines = new Map(all.map(({ run }) => [machineText(run), run]))
     const usual = machineText(all.at(-1)?.run)
     const alike = all.filter((one) => isAlike(one.subject, all[all.length - 1].subject))
@@ -50,6 +50,7 @@ export const history = {
     const left = [
       [all.length - alike.length, 'of another service, or with other requests, load, SLO or settings than the newest'],
       [alike.length - past.length, `of other machines (--across-machines; ${machines.size} in all)`],
+      [unreadable, 'whose trials cannot be read (damaged, or of an older version)'],
     ]
     const notes = left.flatMap(([number, whose]) =>
       Number(number) > 0 ? paragraph(`Left out: ${number} ${whose}.`) : [],
@@ -76,27 +77,35 @@ export const history = {
   },
 }
 
-/** The sweeps in a folder that have an interval, in order of time. @param {string} folder @returns {Past[]} */
+/**
+ * The sweeps in a folder that have an interval, in order of time; unreadable: number of those whose trials are damaged or too old.
+ * @param {string} folder @returns {{ all: Past[], unreadable: number }}
+ */
 function pastOf(folder) {
+  let unreadable = 0
   const names = readdirSync(folder).filter((name) => existsSync(path.join(folder, name, 'run.json')))
   const found = names.flatMap((name) => {
     const results = new Results(path.join(folder, name))
-    if (verbOf(results) !== sweep.name) return []
-    const run = results.readRun()
+    const run = unlessUnusable(() => results.readRun())
+    if (run?.verb !== sweep.name) return []
     const { low_rps = null, high_rps = null } = run.capacity ?? {}
     if (run.problem || run.answer === 'none' || low_rps === null || high_rps === null) return []
-    const records = results.readTrials()
+    const records = unlessUnusable(() => results.readTrials())
+    if (!records) {
+      unreadable++
+      return []
+    }
     const near = costNear({ capacity: run.capacity, records })
     const subject = subjectOf(run, records[0]?.settings)
     return { name, run, middle_rps: Math.sqrt(low_rps * high_rps), cpu_us: near?.median_us ?? null, subject }
   })
-  return found.sort((a, b) => a.run.started_at.localeCompare(b.run.started_at))
+  return { all: found.sort((a, b) => a.run.started_at.localeCompare(b.run.started_at)), unreadable }
 }
 
-/** The verb of a run; null if it ended before its first trial. @param {Results} results */
-function verbOf(results) {
+/** A part of a run; null if the run ended before its first trial, is damaged, or is of an older version. @template T @param {() => T} read */
+function unlessUnusable(read) {
   try {
-    return results.readRun().verb
+    return read()
   } catch (error) {
     if (error instanceof UsageError) return null
     throw error
@@ -135,14 +144,18 @@ function machineText(run) {
 
 /** @param {Past[]} past @param {number[]} changes */
 function sentence(past, changes) {
-  if (changes.length === 0) return `${past.length} sweeps: no change is clear.`
+  const sweeps = `${past.length} ${past.length === 1 ? 'sweep' : 'sweeps'}`
+  if (past.length < LEAST_TO_CHANGE)
+    return `${sweeps}: too few to tell a change from chance (at least ${LEAST_TO_CHANGE} are needed).`
+  if (changes.length === 0) return `${sweeps}: no change is clear.`
   const words = changes.map((at, i) => {
     const level = (/** @type {number} */ from, /** @type {number} */ to) =>
       median(past.slice(from, to).map(({ middle_rps }) => middle_rps))
-    const ratio = level(at, changes[i + 1] ?? past.length) / level(changes[i - 1] ?? 0, at)
-    return `at ${past[at].name} to ${decimal(ratio, 2)} times the level before`
+    const ratio = decimal(level(at, changes[i + 1] ?? past.length) / level(changes[i - 1] ?? 0, at), 2)
+    if (ratio === '1.00') return `the spread of the capacity changed at ${past[at].name}`
+    return `the capacity changed at ${past[at].name} to ${ratio} times the level before`
   })
-  return `${past.length} sweeps: the capacity changed ${words.join(', and ')}.`
+  return `${sweeps}: ${words.join(', and ')}.`
 }
 
 /** @param {Past[]} past @param {number[]} changes */
@@ -169,7 +182,7 @@ function picture(past, changes) {
   return {
     name: 'history',
     title: 'Capacity of each sweep',
-    about: changes.length === 0 ? 'No change is clear.' : 'Where the level changed, the row says so.',
+    about: changes.length === 0 ? sentence(past, changes) : 'Where the level or the spread changed, the row says so.',
     form: /** @type {Dots} */ ({
       kind: 'dots',
       x: { title: 'capacity', unit: 'rate' },

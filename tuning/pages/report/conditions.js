@@ -13,7 +13,10 @@ const LONGEST = 80
 /** Differences between the machines of the runs, as far as their descriptions go; null if there are none. @param {Source[]} sources */
 export function machineDifference(sources) {
   const machines = sources.map(({ run }) => {
-    return { ...described(run.machine), ...prefixed('target ', described(run.target_machine)) }
+    const sides = Object.entries(run.target_machines ?? {}).map(([side, machine]) => {
+      return prefixed(`target ${side} `, described(machine))
+    })
+    return Object.assign(described(run.machine), prefixed('target ', described(run.target_machine)), ...sides)
   })
   const texts = differing(machines).map(([name, ...values]) => `${name} ${values.join(' against ')}`)
   const names = new Intl.ListFormat('en-GB').format(sources.map(({ name }) => name))

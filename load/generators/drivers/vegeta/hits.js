@@ -134,11 +134,13 @@ function hostTrafficOf({ part, ran, base_ns, planned, start_ms, samples }, { rat
   // Both times come from the host's clock. vegeta's first request is due one interval after its start.
   const base_ms = Number(base_ns - (told_ns ?? 0n)) / 1e6 - intervalOf_ms(part, rate_rps)
   const isKnown = told_ns !== null && base_ns !== 0n
+  // vegeta runs until its last answer.
+  const ran_s = samples.reduce((most_s, { end_ms }) => Math.max(most_s, end_ms / 1000), duration_s)
   const { host, cores } = /** @type {LoadHost} */ (part.host)
   return {
     ...{ host, planned, sent, completed, errors, lateness_ms, word_ms, cpu_s, cores },
     start_ms: isKnown ? Number((base_ms + start_ms).toFixed(1)) : null,
-    cpu_core_ratio: cpu_s === null ? null : Number((cpu_s / duration_s).toFixed(3)),
+    cpu_core_ratio: cpu_s === null ? null : Number((cpu_s / ran_s).toFixed(3)),
   }
 }
 

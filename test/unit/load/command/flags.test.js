@@ -129,3 +129,56 @@ t.test('a plan says what is sent', async (t) => {
     ['A', '1'],
   ])
 })
+
+t.test('a trial lasts three times the longest bound on a p99, also of an entry', async (t) => {
+  const entry = { name: 'report', method: 'GET', path: '/report', weight: 1, slo: 'p99<3s' }
+  const { mix } = { mix: `${t.testdir({ 'mix.json': JSON.stringify([entry]) })}/mix.json` }
+  const durationOf = (/** @type {string[]} */ ...argv) =>
+    planOf(parseCommand(PLAN_FLAGS, ['--url', 'http://127.0.0.1:1/', ...argv]).given).duration_s
+  t.equal(durationOf(), 2, 'of a search')
+  t.equal(durationOf('--slo-p99', '1s'), 3)
+  t.equal(durationOf('--mix', mix), 9)
+  t.equal(durationOf('--mix', mix, '--slo-p99', '5s'), 15)
+  t.equal(durationOf('--mix', mix, '--rates', '100'), 10, 'of a ladder')
+  t.equal(durationOf('--mix', mix, '--duration', '4s'), 4, 'as asked')
+})
+
+t.test('a flag that would be ignored is refused', async (t) => {
+  const url = ['--url', 'http://127.0.0.1:1/']
+  const rows = /** @type {[string[], RegExp][]} */ ([
+    [
+      ['--driver', 'vegeta', '--unbounded', '--connections', '9'],
+      /^--unbounded: cannot be combined with --connections, which bounds vegeta$/,
+    ],
+    [
+      [...url, '--dose', '5'],
+      /^--dose: with --url requires --start or --pid, since the proof slows processes it knows$/,
+    ],
+    [['--no-confirm', '--rates', '9'], /^--no-confirm: expected an open-loop search for the capacity, without --rates/],
+    [['--no-proof', '--rates', '9'], /^--no-proof: expected an open-loop search for the capacity, without --rates/],
+    [['--no-proof', '--driver', 'wrk'], /^--no-proof: expected an open-loop search for the capacity, without --rates/],
+    [['--no-confirm', '--driver', 'client'], /^--no-confirm: expected an open-loop search/],
+  ])
+  const plan = (/** @type {string[]} */ argv) => planOf(parseCommand(PLAN_FLAGS, argv).given)
+  for (const [argv, message] of rows) t.match(caught(() => plan(argv)).message, message, argv.join(' '))
+  const fine = [['--driver', 'vegeta', '--unbounded'], [...url, '--start', 'node x', '--dose', '5'], ['--no-proof']]
+  for (const argv of fine) t.doesNotThrow(() => plan(argv), argv.join(' '))
+})
+
+t.test('no https service is loaded where its certificate would not be verified', async (t) => {
+  const was = process.env.NODE_TLS_REJECT_UNAUTHORIZED
+  t.teardown(() => {
+    if (was === undefined) delete process.env.NODE_TLS_REJECT_UNAUTHORIZED
+    else process.env.NODE_TLS_REJECT_UNAUTHORIZED = was
+  })
+  const read = (/** @type {string} */ url) => parseCommand(PLAN_FLAGS, ['--url', url]).given.url
+  process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0'
+  t.type(
+    caught(() => read('https://a.test/')),
+    UsageError,
+  )
+  t.match(caught(() => read('HTTPS://a.test/')).message, /^--url: expected NODE_TLS_REJECT_UNAUTHORIZED unset/)
+  t.equal(read('http://a.test/'), 'http://a.test/')
+  delete process.env.NODE_TLS_REJECT_UNAUTHORIZED
+  t.equal(read('https://a.test/'), 'https://a.test/')
+})

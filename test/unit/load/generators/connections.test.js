@@ -10,7 +10,7 @@ t.test('a trial gets more connections than Little’s law says that it can use',
     [{ connections: [], connections_max: 20_000, slo: { ...slo, p99_ms: 5000 } }, 1000, 6000, 6000],
     [{ connections: [], connections_max: 20_000, slo }, 100, 64, 12],
     [{ connections: [], connections_max: 800, slo }, 10_000, 800, 1200],
-    [{ connections: [], connections_max: 20_000, target_connections_max: 1000, slo }, 10_000, 1000, 1000],
+    [{ connections: [], connections_max: 20_000, target_connections_max: 1000, slo }, 10_000, 1000, 1200],
     [{ connections: [], connections_max: 20_000, target_connections_max: 30, slo }, 100, 30, 12],
     [{ connections: [256], slo }, 10_000, 256, 1200],
     [{ connections: [256], slo }, 1000, 256, 120],
@@ -26,6 +26,20 @@ t.test('a trial gets more connections than Little’s law says that it can use',
     { connections: 64 },
     'any answer within the timeout will do',
   )
+  t.end()
+})
+
+t.test('an entry that may take longer than the others needs more connections, by its share of the requests', (t) => {
+  const entries = [
+    { name: 'read', weight: 3 },
+    { name: 'report', weight: 1 },
+  ]
+  const plan = { connections: [], connections_max: 20_000, timeout_s: 10, mix: { entries } }
+  const needed = (/** @type {any} */ by_entry) =>
+    connectionsFor(/** @type {any} */ ({ ...plan, slo: { ...slo, by_entry } }), 1000).connections_needed
+  t.equal(needed({ report: { p99_ms: 2100 } }), 1.2 * 1000 * (0.1 + 0.25 * 2), 'a quarter may take 2 s longer')
+  t.equal(needed({ report: { p99_ms: 50 } }), 120, 'one that is faster does not need fewer')
+  t.equal(needed({ read: { success_ratio: 0.9 } }), 120, 'one without a bound needs as many as the others')
   t.end()
 })
 

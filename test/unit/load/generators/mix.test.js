@@ -96,6 +96,7 @@ t.test('a weighted mix: blanks are filled, seq with a number that no other reque
 
 t.test('a single entry is sent throughout', async (t) => {
   const all = requests({ ...weighted, entries: entries.slice(2) }, 1, 100)
+  t.equal(all.length, 100)
   t.ok(all.every(({ name }) => name === 'rare'))
 })
 

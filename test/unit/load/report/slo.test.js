@@ -82,3 +82,17 @@ t.test('the highest p99 within an SLO is its own, or follows from the other boun
   t.equal(highestP99Of({ slo: slos[0], timeout_s: 10 }), 20)
   t.strictSame(latencyBounds(UNBOUNDED), [])
 })
+
+t.test('the highest p99 of a plan is that of its most patient SLO, also of an entry', async (t) => {
+  const slo = { p99_ms: 20, success_ratio: 1 }
+  const rows = /** @type {[any, number, string][]} */ ([
+    [{ report: { p99_ms: 3000 } }, 3000, 'an entry may take longer'],
+    [{ report: { also_ms: { p50: 40 } } }, 800, 'by its other bounds'],
+    [{ login: { p99_ms: 5 }, report: { p99_ms: 500 } }, 500, 'the longest of several'],
+    [{ login: { p99_ms: 5 } }, 20, 'no entry is as patient'],
+    [{ login: { success_ratio: 0.9 } }, 20, 'an entry without a bound on its latency adds nothing'],
+  ])
+  for (const [by_entry, ms, about] of rows) {
+    t.equal(highestP99Of({ slo: { ...slo, by_entry }, timeout_s: 10 }), ms, about)
+  }
+})

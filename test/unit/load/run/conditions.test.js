@@ -33,3 +33,21 @@ t.test('settings are those of the trials, without the pool that the proof enlarg
   t.equal(settingsText([]), false)
   t.end()
 })
+
+t.test('each other machine on which sides ran is listed once, with them', (t) => {
+  const machine = (/** @type {string} */ name) => ({ name, ...RUN.machine, node: 'v26.1.0' })
+  const lines = (/** @type {any} */ machines) => conditionsOf({ ...RUN, ...machines }, []).slice(0, 3)
+  const text = 'EPYC, 2 cores, 8 GiB, Linux 6'
+  const [one, two] = ['root@one', 'root@two'].map(machine)
+  t.strictSame(lines({ target_machines: { a: one, b: two } }), [
+    `root@one, on which A ran: ${text}, Node v26.1.0`,
+    `root@two, on which B ran: ${text}, Node v26.1.0`,
+    `The generator and the lab: ${text}`,
+  ])
+  t.strictSame(lines({ target_machines: { a: one, b: one } }).slice(0, 2), [
+    `root@one, on which A and B ran: ${text}, Node v26.1.0`,
+    `The generator and the lab: ${text}`,
+  ])
+  t.equal(lines({ target_machine: one })[0], `root@one, on which the API ran: ${text}, Node v26.1.0`)
+  t.end()
+})

@@ -54,6 +54,39 @@ t.test('whose rows were counted is said as the records have it', async (t) => {
   t.notMatch(textOf({ traffic: { ...RECORD.traffic, rows_stored: null } }), /emptied|not counted/)
 })
 
+t.test('how exact a latency is follows from the number of requests, in a closed loop, too', async (t) => {
+  const textOf = (/** @type {any} */ load, /** @type {any} */ traffic) => {
+    const record = /** @type {any} */ ({
+      ...RECORD,
+      load: { ...LOAD, ...load },
+      traffic: { ...RECORD.traffic, ...traffic },
+    })
+    return markdownOf(framed(EXPERIMENT, { problem: null, found: '' }, RUN, [record]))
+  }
+  const many = { planned: 2 ** 20 + 1 }
+  t.match(textOf({}, {}), 'p50, p99 and max are exact')
+  t.match(textOf({}, many), 'p50, p99 and max are to four digits')
+  t.match(textOf({}, { ...many, backlog: undefined }), 'are exact', 'versions that kept every sample')
+  t.match(textOf({ loop: 'closed', rate_rps: null }, { ...many, backlog: undefined }), 'are to four digits')
+})
+
+t.test(
+  'the number of connections is what the rate needs, and where there were fewer, the report says so',
+  async (t) => {
+    const textOf = (/** @type {[number, number][]} */ ...loads) => {
+      const records = loads.map(([connections, connections_needed]) => {
+        return /** @type {any} */ ({ ...RECORD, load: { ...LOAD, connections, connections_needed } })
+      })
+      return markdownOf(framed(EXPERIMENT, { problem: null, found: '' }, RUN, records)).replaceAll(/\s+/g, ' ')
+    }
+    t.match(textOf([64, 12], [120, 120]), '64 to 120 connections, as many as the rate needs within the SLO)')
+    t.match(
+      textOf([64, 12], [120, 120], [500, 900]),
+      '64 to 500 connections, as many as the rate needs within the SLO, but fewer in 1 of 3 trials)',
+    )
+  },
+)
+
 t.test('the command can be copied into a shell', async (t) => {
   const run = { ...RUN, argv: ['--slo', 'p99<5ms', '--out', 'results/a'] }
   const text = markdownOf(framed(EXPERIMENT, { problem: null, found: 'The answer.' }, run, [RECORD]))

@@ -6,6 +6,7 @@ import { NotApplied, ServiceEnded, UsageError } from '../../../../load/command/e
 import { Results } from '../../../../load/run/results.js'
 import { sweep } from '../../../../load/verbs/sweep/sweep.js'
 import { DatabaseError } from '../../../../sql/database.js'
+import { overload } from '../../../../tuning/experiments/overload/overload.js'
 import { tune } from '../../../../tuning/experiments/tune/tune.js'
 import { createService } from '../../../support/simulated/service.js'
 import { answerOf, differs, memoryFolder, simulate } from '../../../support/simulated/verb.js'
@@ -322,7 +323,10 @@ t.test('a load whose trials stay invalid is given up: exit 1, and it is said', a
   const onTrial = (/** @type {any} */ { rate_rps }) => (rate_rps === 2000 ? { errors: { 'client:ports': 1 } } : {})
   const { code, end, records } = await simulate(sweep, [...LADDER, '--out', newFolder(t)], serve, { lab: { onTrial } })
   t.equal(code, 1)
-  t.equal(end, 'redline: no trustworthy answer: 1 of the loads asked for had no valid trial')
+  t.equal(
+    end,
+    "redline: no trustworthy answer: 1 of the loads asked for had no valid trial: 2,000/s (errors that are not the target's: 1 client:ports)",
+  )
   t.strictSame(
     records.map(({ load }) => load.rate_rps),
     [1000, 2000, 2000, 2000, 3000, 4000],
@@ -384,3 +388,18 @@ t.test('a search that goes on after an interruption warms its target up like a n
   t.equal(warmups_s[6], COLD_WARMUP_S)
   t.ok(warmups_s[7] < COLD_WARMUP_S, 'and is again')
 })
+
+t.test(
+  'a target that starts anew amid the trials of a cell, after an interruption, is warmed up as long as the first was',
+  async (t) => {
+    const folder = newFolder(t)
+    const onTrial = (/** @type {unknown} */ _, /** @type {number} */ started) => {
+      if (started === 4) throw new Error('the lab stumbled')
+    }
+    const cut = await simulate(overload, ['--quick', '--out', folder], serve, { lab: { onTrial } })
+    t.match(cut.end, /the lab stumbled/)
+    const { records } = await simulate(overload, ['--resume', folder], serve)
+    const [, ...loads] = records.map(({ load }) => load.warmup_s)
+    t.strictSame(loads, [2, 2, COLD_WARMUP_S, 2, 0.5, 2])
+  },
+)

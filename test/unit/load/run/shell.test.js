@@ -1,5 +1,5 @@
 import t from 'tap'
-import { RemoteError, ServiceEnded, UsageError } from '../../../../load/command/errors.js'
+import { NotReady, RemoteError, ServiceEnded, UsageError } from '../../../../load/command/errors.js'
 import { main } from '../../../../load/run/shell.js'
 import { DatabaseError } from '../../../../sql/database.js'
 import { createShell } from '../../../support/shell.js'
@@ -173,6 +173,12 @@ const FAILURES = [
     new ServiceEnded('the API', 1, null, 'oops'),
     1,
     /^redline: the API ended by itself \(code 1\); its last words: oops\n$/,
+  ],
+  [
+    'a service that was not ready in time',
+    new NotReady('the service', 60_000, 'booting'),
+    1,
+    /^redline: the service was not ready within 60 s; its last words: booting\n$/,
   ],
   ['another host', new RemoteError('no route'), 1, /^redline: no route\n$/],
   ['what the system refuses', FULL, 1, /^redline: ENOSPC: no space left on device, write\n$/],

@@ -55,10 +55,10 @@ t.test('every resource is named once, those that explain the others first', asyn
     'api-threadpool',
     'api-blocked',
     'api-cpu',
-    'accept-queue',
     'keep-alive-race',
     'postgres-commit',
     'postgres-cpu',
+    'accept-queue',
     'pool-size',
     'pool-timeout',
     'network',
@@ -157,6 +157,24 @@ t.test('a generator is at its limit when it is late by a tenth of the SLO, or it
     ],
     ['that does not tell how late it was', { probes: { generator: { ...generator, lateness_ms: null } } }, 0, []],
     ['of a closed loop', { load: { loop: 'closed' }, probes: { generator } }, 0.5, [used]],
+    [
+      'of a closed loop, with one thread, however many cores it may use',
+      { load: { loop: 'closed' }, probes: { generator: { ...generator, cores: '1-3' } } },
+      0.5,
+      [used],
+    ],
+    [
+      'of a closed loop, with several threads',
+      { load: { loop: 'closed' }, traffic: { threads: 2 }, probes: { generator: { ...generator, cores: '1-3' } } },
+      0.25,
+      [used],
+    ],
+    [
+      'of a closed loop, with more threads than cores',
+      { load: { loop: 'closed' }, traffic: { threads: 8 }, probes: { generator: { ...generator, cores: '1-2' } } },
+      0.25,
+      [used],
+    ],
   ])
   const load = { connections: 64, connections_needed: 120 }
   const few = (/** @type {string} */ wait) => [
@@ -167,6 +185,12 @@ t.test('a generator is at its limit when it is late by a tenth of the SLO, or it
     ['as many as are needed', { load: { ...load, connections: 120 }, traffic: { queued_ms: { p99: 50 } } }, 0, []],
     ['a wait of half of 10 ms', { load, traffic: { queued_ms: { p99: 5 } } }, 0.5, few('5.00 ms')],
     ['with an unknown wait', { load }, 0, few('0.00 ms')],
+    [
+      'as many as the target allows',
+      { load, settings: { MAX_CONNECTIONS: 64 }, traffic: { queued_ms: { p99: 50 } } },
+      0,
+      [],
+    ],
     ['some were never sent', { load, traffic: { errors: { 'client:unsent': 1 } } }, 1, few('0.00 ms')],
   ])
 })
@@ -321,7 +345,28 @@ t.test('noise is what others use of the cores that belong to the service alone',
         'the service waited for its core 0 % of the time',
       ],
     ],
+    [
+      'what Postgres used on the host of the service is not noise',
+      {
+        target: { ...target, kind: 'ssh' },
+        probes: { api: { cpu_core_ratio: 1 }, here: { cores }, kernel: { cores, postgres_core_ratio: 0.64 } },
+      },
+      1.03 / 0.12,
+      [
+        "on the service's core 0-1, others used 6 %, and the host took 103 %",
+        'the service waited for its core 0 % of the time',
+      ],
+    ],
     ['none where the generator may run on the same cores', { target, probes: { ...probes, generator: {} } }, 0, []],
+    [
+      'beside a load from other hosts, which share no core with it',
+      { target, traffic: { hosts: [] }, probes: { ...probes, generator: {}, api: { cpu_core_ratio: 1.64 } } },
+      1.03 / 0.12,
+      [
+        "on the service's core 0-1, others used 6 %, and the host took 103 %",
+        'the service waited for its core 0 % of the time',
+      ],
+    ],
     ['none where its cores are not seen', { target, probes: { ...probes, kernel: { cores: { 7: cores[0] } } } }, 0, []],
     ['none where no core is seen', { target, probes: { ...probes, kernel: {} } }, 0, []],
     ['none where its cores are not known', { target: { cores: null }, probes }, 0, []],
@@ -335,6 +380,7 @@ t.test('open files and connections: closed ones reach the limit, used ones come 
   const limit = "the service's limit of open files is 1,024; 1,000 were open"
   const dropped = '3 connections were closed, since the limit of open files leaves room for 90'
   const near = (1000 / 1024) * 0.89
+  const atLimit = { settings, load: { connections: 100, connections_needed: 120 } }
   check(t, 'nofile', [
     ['fewer connections than MAX_CONNECTIONS', { settings, probes: { api } }, 1.003, [dropped, limit]],
     [
@@ -380,6 +426,30 @@ t.test('open files and connections: closed ones reach the limit, used ones come 
       ['3 connections were closed, since MAX_CONNECTIONS is 100'],
     ],
     ['none closed', { settings, probes: { api: { connections_max: 100 } } }, 0, []],
+    [
+      'as many as it allows, but fewer than the rate needs',
+      { ...atLimit, traffic: { queued_ms: { p99: 50 }, ok_service_ms: { p99: 90 } } },
+      0.99,
+      ['MAX_CONNECTIONS is 100, and this rate within this SLO needs 120; requests waited 50.0 ms for one at p99'],
+    ],
+    [
+      'as many as it allows, where requests hardly waited for one',
+      { ...atLimit, traffic: { queued_ms: { p99: 5 }, ok_service_ms: { p99: 90 } } },
+      0.5,
+      ['MAX_CONNECTIONS is 100, and this rate within this SLO needs 120; requests waited 5.00 ms for one at p99'],
+    ],
+    [
+      'as many as it allows, on which requests take too long anyway',
+      { ...atLimit, traffic: { queued_ms: { p99: 50 }, ok_service_ms: { p99: 101 } } },
+      0,
+      [],
+    ],
+    [
+      'as many as it allows, and as many as the rate needs',
+      { ...atLimit, load: { connections: 100, connections_needed: 100 }, traffic: { queued_ms: { p99: 50 } } },
+      0,
+      [],
+    ],
     [
       'closed for it, though it is not known',
       { probes: { api: { ...api, open_files_max: 1024 } } },
@@ -443,6 +513,12 @@ t.test('what statements wait for limits where there is room for no further one',
       { probes: { postgres: { waits: { 'Lock:tuple': 0.9 }, active_mean: 0.425 } } },
       0.5,
       ['of 0.4 statements on their way (room for an unknown number), 90 % waited for a lock (Lock:tuple 90 %)'],
+    ],
+    [
+      'a few of many statements, whose pool is not known',
+      { probes: { postgres: { waits: { 'Lock:tuple': 0.02, CPU: 0.98 }, active_mean: 40 } } },
+      0.04,
+      ['of 40.0 statements on their way (room for an unknown number), 2 % waited for a lock (Lock:tuple 2 %)'],
     ],
     ['none waited', { probes: { postgres: { waits: { CPU: 1 }, active_mean: 1 } } }, 0, []],
   ])
@@ -805,6 +881,12 @@ t.test('connections that the kernel turns away, and time that passes on the way'
     ],
     ['with an unknown one', { probes: { kernel: { ...kernel, listen_overflows: 5, listen_drops: 3 } } }, 5, [text('')]],
     ['none', { probes: { kernel: { accept_queue_max: 128 } } }, 0, []],
+    [
+      'whose queue nobody looked at',
+      { probes: { kernel: { listen_drops: 5 } } },
+      5,
+      ['the kernel turned 5 connections away from a full accept queue'],
+    ],
   ])
   const segments = '3 of 1,000 segments were sent again'
   const probes = { api: { in_flight_mean: 5, elu_ratio: 0.89 }, kernel: { retransmits: 3, segments_sent: 1000 } }
@@ -838,4 +920,37 @@ t.test('connections that the kernel turns away, and time that passes on the way'
     ['no answer', { traffic: { ...traffic, achieved_rps: 0 }, probes }, 0, []],
     ['no latency', { traffic: { ok_latency_ms: null, latency_ms: null }, probes }, 0, []],
   ])
+})
+
+t.test('errors that the SLO accepts are no limit', async (t) => {
+  const slo = { p99_ms: 100, success_ratio: 0.98 }
+  const reachOf = (/** @type {string} */ resource, /** @type {any} */ changes, /** @type {any} */ own = slo) =>
+    Number(DETECTORS[resource](trial(changes), own).reach.toFixed(6))
+  const refused = (/** @type {number} */ number) => ({ traffic: { status: { 201: 1000 - number, 429: number } } })
+  const closed = (/** @type {number} */ number) => ({
+    settings: { MAX_CONNECTIONS: '100', NOFILE: '1024' },
+    probes: { api: { dropped_connections: number, connections_max: 100 } },
+  })
+  const ofFiles = (/** @type {number} */ number) => ({
+    settings: { MAX_CONNECTIONS: '100', NOFILE: '1024' },
+    probes: { api: { dropped_connections: number, connections_max: 90 } },
+  })
+  const late = (/** @type {number} */ number) => ({ probes: { api: { problems: { no_database_slot: number } } } })
+  for (const [resource, changes] of /** @type {[string, (number: number) => any][]} */ ([
+    ['rate-limit', refused],
+    ['pool-timeout', late],
+    ['keep-alive-race', (number) => errors('server:closed-idle', number)],
+    ['max-connections', closed],
+    ['nofile', ofFiles],
+  ])) {
+    t.equal(reachOf(resource, changes(10)), 0.5, `${resource}: half of those that are accepted`)
+    t.ok(reachOf(resource, changes(30)) > 1, `${resource}: more than are accepted`)
+    const strict = { ...slo, by_entry: { login: { success_ratio: 1 } } }
+    t.ok(reachOf(resource, changes(10), strict) > 1, `${resource}: more than an entry accepts`)
+  }
+  const taken = { problems: { database_unavailable: 10 } }
+  const postgres = { connections: 100, connections_max: 100 }
+  t.equal(reachOf('postgres-connections', { probes: { api: taken, postgres } }), 0.89)
+  t.equal(reachOf('postgres-connections', { probes: { api: taken, postgres } }, SLO), 1.01)
+  t.equal(reachOf('generator-ports', errors('client:ports', 1)), 1, "the generator's own errors are never accepted")
 })

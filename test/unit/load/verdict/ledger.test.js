@@ -46,11 +46,34 @@ t.test(
       ["the service's main thread", 0.4, 400, 2500],
       ["the disk's flushes", 0.3, 300, 3333],
       ['Postgres alone', 0.2, 200, 5000],
-      ['the database pool', 0.05, 50, 20000],
+      ['the database pool', 0.05, 1000, 20000],
       ['the busiest disk', 0.05, 50, 20000],
     ])
   },
 )
+
+t.test('what a request costs a quota is CPU time, and what it costs a pool is the time on a connection', async (t) => {
+  const rowOf = (/** @type {string} */ name, /** @type {object} */ probes, settings = {}) =>
+    ledgerOf({ ...trial(probes), settings }).find(({ resource }) => resource === name)
+  const half = { cpu_core_ratio: 0.25, quota_cores: 0.5 }
+  t.match(rowOf("the service's CPU quota", { api: half }), { demand_us: 250, bound_rps: 2000 })
+  t.match(rowOf("Postgres' CPU quota", { postgres: half }), { demand_us: 250, bound_rps: 2000 })
+  const api = { pool_used_mean: 5, pool_max: 10 }
+  t.match(rowOf('the database pool', { api }, { POOL_MAX: 20 }), { demand_us: 5000, bound_rps: 4000 })
+  t.match(rowOf('the database pool', { api }), { demand_us: 5000, bound_rps: 2000 }, "Hikari's, known from its page")
+})
+
+t.test('the disk of the lab is charged only to what runs on its machine', async (t) => {
+  const { kernel, postgres } = trial().probes
+  const hasDisk = (/** @type {object} */ probes) =>
+    ledgerOf(trial(probes)).some(({ resource }) => resource === 'the busiest disk')
+  t.ok(hasDisk({}), 'Postgres is here')
+  t.ok(hasDisk({ api: { cpu_core_ratio: 0.4 }, postgres: {} }), 'a service here, with a database that nobody looked at')
+  t.notOk(hasDisk({ api: {}, postgres: {} }), 'a service elsewhere')
+  t.notOk(hasDisk({ api: { cpu_core_ratio: 0.4 }, postgres: { connections: 20 } }), 'a database elsewhere')
+  t.notOk(hasDisk({ api: { cpu_core_ratio: 0.4 }, postgres: {}, here: kernel }), 'a service on another host')
+  t.ok(hasDisk({ postgres, here: kernel }), 'a service on another host, with its Postgres here')
+})
 
 t.test('a ledger contains only what could be seen', async (t) => {
   const several = trial({ api: { statements: 200, statement_mean_ms: 11 } }).probes

@@ -169,6 +169,34 @@ t.test('without a limit none is named', async (t) => {
   t.match(evidence[0], /none of the resources/)
 })
 
+t.test('a saturated Postgres explains a full accept queue', async (t) => {
+  const record = recordOf('expensive-trigger')
+  const [core] = record.probes.postgres.cores
+  Object.assign(record.probes.kernel, { listen_overflows: 500, listen_drops: 500 })
+  Object.assign(record.probes.kernel.cores[core], { busy_ratio: 0.99, interrupts_ratio: 0.01, steal_ratio: 0 })
+  Object.assign(record.probes.postgres, { cpu_core_ratio: 0.8 })
+  t.match(limitOf(record, SLO), { resource: 'postgres-cpu', runner_up: 'accept-queue' })
+})
+
+t.test('in a closed loop, a generator that is fuller than the cores of the target is the limit', async (t) => {
+  const record = recordOf('none')
+  record.probes.postgres.waits = {}
+  record.load.loop = 'closed'
+  const limitWith = (/** @type {number} */ generator, /** @type {number} */ service) => {
+    record.probes.generator.cpu_core_ratio = generator
+    Object.assign(record.probes.kernel.cores[record.target.cores], {
+      ...{ busy_ratio: service, interrupts_ratio: 0, steal_ratio: 0 },
+    })
+    return limitOf(record, SLO).resource
+  }
+  t.equal(limitWith(0.98, 0.5), 'generator-cpu')
+  t.equal(limitWith(0.91, 0.99), 'api-cpu', 'a service that is fuller')
+  t.equal(limitWith(0.5, 0.5), 'none-reached')
+  record.load.loop = 'open'
+  record.outcome.verdict = 'fail'
+  t.equal(limitWith(0.98, 0.5), 'none-reached', 'in an open loop, its lateness decides')
+})
+
 t.test('stages that take turns, none of them full, are a lock-step', async (t) => {
   const record = recordOf('none')
   const core = (/** @type {number} */ busy_ratio) => ({ busy_ratio, interrupts_ratio: 0, steal_ratio: 0 })

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { moved, relaxed, relaxedCell } from '../../../../load/verdict/relax.js'
+import { moved, planWith, relaxed, relaxedCell } from '../../../../load/verdict/relax.js'
 
 const SETTINGS = {
   ...{ POOL_MAX: 2, POOL_CONNECT_TIMEOUT_MS: 5, NOFILE: 64, LISTEN_BACKLOG: 1, MAX_CONNECTIONS: 10 },
@@ -47,6 +47,13 @@ t.test("a backlog is not relaxed where the kernel's own bound keeps the queue as
     [null, longest],
   ]))
     t.strictSame(relaxedBy('accept-queue', { LISTEN_BACKLOG: 511 }, { somaxconn }), cell, `${somaxconn}`)
+})
+
+t.test('where a target allows more connections, the generator may open more', async (t) => {
+  const plan = { target_connections_max: 100, duration_s: 2 }
+  t.strictSame(planWith({ MAX_CONNECTIONS: 1600 }, plan), { ...plan, target_connections_max: 1600 })
+  t.strictSame(planWith({ POOL_MAX: 8 }, plan), plan)
+  t.strictSame(planWith(null, plan), plan)
 })
 
 t.test('the place of a relaxed target differs in that one thing', async (t) => {

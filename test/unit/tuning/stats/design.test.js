@@ -45,13 +45,11 @@ t.test(
     t.ok(orders.size > 5, `${orders.size} different orders of 24`)
     const plain = visitsOf({ ...design, anchor: null })
     t.equal(plain.length, 20 * 5)
-    const first = visitsOf({ ...design, anchor: null, blocks: 1 })
-    const next = visitsOf({ ...design, anchor: null, blocks: 1, seed: 4 })
-    t.strictSame(
-      plain.slice(0, 10),
-      [...first, ...next.map((visit) => ({ ...visit, block: 1 }))],
-      'each block is shuffled by the next seed',
-    )
+    const orderOf = (/** @type {number} */ block) =>
+      plain.filter((visit) => visit.block === block).map(({ cell }) => cell)
+    for (let block = 0; block < 20; block += 2) {
+      t.strictSame(orderOf(block + 1), orderOf(block).reverse(), 'the next block goes backwards')
+    }
   },
 )
 
@@ -60,4 +58,17 @@ t.test('an anchor alone is still visited three times a block', async (t) => {
     visitsOf({ cells: ['a'], anchor: 'a', blocks: 1, seed: 1 }).map(({ cell }) => cell),
     ['a', 'a', 'a'],
   )
+})
+
+t.test('no cell is first more often than another', async (t) => {
+  for (let seed = 1; seed <= 20; seed++) {
+    const visits = visitsOf({ cells: ['a', 'b'], anchor: null, blocks: 6, seed })
+    t.equal(visits.filter(({ position, cell }) => position === 0 && cell === 'a').length, 3, `seed ${seed}`)
+  }
+  const first = Array.from(
+    { length: 60 },
+    (_, seed) => visitsOf({ cells: ['a', 'b'], anchor: null, blocks: 1, seed })[0],
+  )
+  const share = first.filter(({ cell }) => cell === 'a').length / 60
+  t.ok(share > 0.3 && share < 0.7, `${share}: seeds that follow each other draw different orders`)
 })

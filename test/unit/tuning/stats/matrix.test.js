@@ -81,3 +81,26 @@ t.test('trials are found by their place; the peak is the first that counts', asy
   t.equal(trialsAt(records, { block: 1, kind: 'open' }).length, 4)
   t.equal(trialsAt(records, {}, () => false).length, 0)
 })
+
+t.test('each visit starts the target anew if the matrix says so, and a repeated trial does not', async (t) => {
+  const verdictOf = (/** @type {any} */ { at }) => (at.kind === 'closed' ? 'invalid' : 'pass')
+  const records = runOf(matrix({ restarts: true }), { verdictOf })
+  t.strictSame(
+    records.slice(0, 6).map(({ at, restart }) => [at.position, at.kind, restart === true]),
+    [0, 1].flatMap((position) => [
+      [position, 'closed', true],
+      [position, 'closed', false],
+      [position, 'open', false],
+    ]),
+  )
+  t.notOk(runOf(matrix()).some(({ restart }) => restart))
+})
+
+t.test('a trial of another cell at the same place, as an older version drew it, does not settle it', async (t) => {
+  const [first] = runOf(matrix())
+  const others = [
+    { ...first, cell: { POOL_MAX: 20 } },
+    { ...first, cell: { POOL_MAX: 20 } },
+  ]
+  t.strictSame(nextTrial(matrix(), others, [])?.cell, { POOL_MAX: 5 })
+})

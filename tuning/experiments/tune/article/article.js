@@ -8,14 +8,14 @@ import { durationOf, matrixVisits, nextTrial, peakOf, trialsAt } from '../../../
 import { spreadOf } from '../../../stats/spread.js'
 import { lastReason } from '../findings.js'
 import { SERVICE } from '../limits/needs.js'
-import { conclusionsOf, idleText, sumOf, switchesOf } from './conclusions.js'
+import { conclusionsOf, idleText, OVERLOADS, sumOf, switchesOf } from './conclusions.js'
 
 /**
  * @import { Matrix } from '../../../stats/matrix.js'
  * @import { Cell, NotAppliedCell, Plan, Step, TrialRecord } from '../../../../load/report/record.js'
  */
 
-/** The figures as they were published; our own transcription. @type {{ capacity_rps: number, rows: Published[] }} */
+/** The figures as they were published; our own transcription. @type {{ capacity_rps: number, cpu_ratio: number, memory_ratio: number, rows: Published[] }} */
 const PUBLISHED = JSON.parse(readFileSync(new URL('../../../published/article.json', import.meta.url), 'utf8'))
 
 /** The article's generator, and one with a fixed set of connections. */
@@ -89,6 +89,7 @@ function matrixOf({ blocks, mix, duration_s }, peak_rps) {
   const sockets = SOCKETS.map((sockets) => ({ cell: cellOf(SOCKETS_ROW, scale), at: { sockets } }))
   return {
     visits: matrixVisits({ units: [...rows, ...sockets], blocks, seed: mix.seed }),
+    restarts: true,
     visit_s: duration_s + OPEN.warmup_s + OVERHEAD_S,
     peak: { cell: cellOf(0, 1), load: PEAK_LOAD },
     counts,
@@ -172,7 +173,11 @@ export function analyseArticle({ preset, blocks, duration_s }, records) {
     sockets: bySockets.every((own) => own.length === 0)
       ? []
       : bySockets.map((trials, i) => socketsRow(SOCKETS[i], trials)),
-    idle: idleText(PUBLISHED.rows.flatMap((_, row) => trialsOf(row, 'vegeta-unbounded'))),
+    idle: idleText(
+      PUBLISHED.rows.flatMap((_, row) => trialsOf(row, 'vegeta-unbounded')),
+      OVERLOADS.flatMap((row) => trialsOf(row - 1, 'paced')),
+      PUBLISHED,
+    ),
     rows: PUBLISHED.rows.map((published, row) => ({
       published,
       offered_rps: offeredHere(row, peak_rps),

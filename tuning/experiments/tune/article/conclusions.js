@@ -17,7 +17,7 @@ const NOTHING = { verdict: /** @type {Verdict} */ ('not measured'), evidence: []
 const IDLE_RATIO = 0.5
 
 /** Rows of the published table, by number. */
-const OVERLOADS = [3, 4, 5, 6, 7]
+export const OVERLOADS = [3, 4, 5, 6, 7]
 const CLAIMED_CAPACITY = 8
 /** Rows whose services are set alike, and get their core the most and the fewest times per request: at the lowest load and in overload. */
 const CALM = 1
@@ -168,14 +168,20 @@ function allOf(...parts) {
   return parts.every((part) => part === 'reproduced') ? 'reproduced' : 'undecided'
 }
 
-/** Says that the service idled while the generator was the limit; null if it did not. @param {TrialRecord[]} trials by the generator with its defaults */
-export function idleText(trials) {
+/**
+ * Says that the service idled while the generator was the limit, as the article's figures suggest; null if it did not.
+ * @param {TrialRecord[]} trials by the generator with its defaults @param {TrialRecord[]} bounded those of the overloads by the bounded generator
+ * @param {{ cpu_ratio: number, memory_ratio: number }} published
+ */
+export function idleText(trials, bounded, { cpu_ratio, memory_ratio }) {
   const broken = trials.filter(({ outcome, limit }) => {
     return outcome.blame === 'generator' || limit.resource.startsWith('generator')
   })
   const cores = broken.map(({ probes }) => Number(probes.api.cpu_core_ratio))
   if (broken.length === 0 || median(cores) >= IDLE_RATIO) return null
-  return `In ${broken.length} of ${trials.length} trials by the generator with its defaults, the generator was the limit, and the service used ${wholePercent(Math.min(...cores))} to ${wholePercent(Math.max(...cores))} of its core: **the API idled while the generator broke.**`
+  const limits = breakdown(totalsOf(bounded.map(({ limit }) => ({ [limit.resource]: 1 }))))
+  const others = limits ? ` (with bounded connections, the limits of the same overloads were: ${limits})` : ''
+  return `The article found an idle machine beside its failures: the CPU at ${wholePercent(cpu_ratio)}, the memory at ${wholePercent(memory_ratio)}. Here, in ${broken.length} of ${trials.length} trials by the generator with its defaults, the generator was the limit${others}, and the service used ${wholePercent(Math.min(...cores))} to ${wholePercent(Math.max(...cores))} of its core: **the API idled while the generator broke.**`
 }
 
 /** @param {typeof COMPARISONS[number]} comparison @param {TrialsOf} trialsOf */
@@ -230,7 +236,7 @@ function codeZero(trialsOf) {
   const evidence = [
     own.all === 0
       ? "vegeta's defaults: no request ended without an answer"
-      : `vegeta's defaults: ${count(own.all)} requests ended without an answer in all trials of rows 3 to 7 (${own.text}); the service ended ${decimal(100 * (own.server / own.all), 1)} % of them, ${decimal(100 * (own.reset / own.all), 1)} % by a reset`,
+      : `vegeta's defaults: ${count(own.all)} requests ended without an answer in all trials of rows 3 to 7 (${own.text}); the service ended ${decimal(100 * (own.server / own.all), 1)} % of them, ${decimal(100 * (own.reset / own.all), 1)} % by a reset; ${count(own.ports)} failed because the generator was out of ports`,
     ...(own.dropped === 0
       ? []
       : [
@@ -257,6 +263,7 @@ function lostOf(trialsOf, generator) {
     dropped: trials.reduce((sum, { probes }) => sum + (probes?.api?.dropped_connections ?? 0), 0),
     server: sumOf(totals, 'server:'),
     reset: sumOf(totals, 'server:reset'),
+    ports: sumOf(totals, 'client:ports'),
     text: breakdown(Object.fromEntries(Object.entries(totals).sort(([, a], [, b]) => b - a))),
   }
 }

@@ -24,12 +24,12 @@ export function articleReport(findings) {
     drawn(successPicture(findings)),
     paragraph('Row numbers refer to the second table.'),
     table(['published', 'claimed by', 'here', 'evidence'], verdicts, { name: 'conclusions' }),
-    ...(idle ? [paragraph(idle)] : []),
     rowsTable(findings),
     ...(sockets.length > 0 ? [socketsTable(sockets)] : []),
     paragraph(
       `Rates are scaled by ${count(Math.round(peak_rps))} / ${count(published_rps)}: ${count(published_rps)}/s is the highest rate at which the article saw no failures, and its service reaches ${count(Math.round(peak_rps))}/s on this machine in a closed loop. Achieved/s divides the responses by the time until the last of them, so it is below the offered rate where a backlog drains after the load.${scale === 1 ? '' : ` *timeout ms* is the article's timeout for a database connection; ours was ${scale.toPrecision(2)} times that, so that it can expire on this machine, too. That is too short to open a connection under load, so the pool is filled before each trial. A request's timeout is ${timeout_s} s (published: 30 s); the longer latencies of vegeta at its defaults come from trials in which its core was saturated. API's files are those that were open at the end of a trial, when vegeta at its defaults had few connections left.`} ${blocks} blocks, trials of ${duration_s} s (published: 30 s, once).`,
     ),
+    ...(idle ? [paragraph(idle)] : []),
     method([
       `${blocks} blocks, each with every row by both generators in an order of its own. Figures are medians over the blocks. Ratios are taken within a block; their 95 % intervals go by ranks (Hodges-Lehmann, Wilcoxon's signed ranks).`,
       "`defaults`: vegeta with its own defaults, as in the article; a trial that it spoilt itself is shown all the same. `bounded`: Redline's open loop over a fixed set of connections; latency counts from the intended send time. A conclusion about settings of the service is decided by the bounded generator: where vegeta with its defaults collapses, its success is a matter of vegeta.",

@@ -145,7 +145,7 @@ function rounded(value) {
 export function reasonsOf({ capacity_rps, statement_ms, busy, wait_ms, open_files }, connections) {
   return {
     POOL_MAX: `By Little's law, ${count(Math.round(capacity_rps))}/s x ${milliseconds(statement_ms)} keeps ${busy.toFixed(1)} database connections busy: with more, requests wait in Postgres instead of in the service.`,
-    POOL_CONNECT_TIMEOUT_MS: `If all ${count(connections)} client connections wait at once, the last waits for ${milliseconds(wait_ms)} at that rate: a longer timeout never expires, and a shorter one expires where requests queue. It also covers the opening of a connection: if that takes longer than the timeout under load, the pool stays empty.`,
+    POOL_CONNECT_TIMEOUT_MS: `If all ${count(connections)} client connections wait at once, the last waits for ${milliseconds(wait_ms)} at that rate: a longer timeout never expires, and a shorter one expires where requests queue. It also covers the opening of a connection: if that takes longer than the timeout under load, the pool stays empty; here, it is full before the load begins.`,
     NOFILE: `At half of that rate the service had ${count(open_files)} files open, most of them the clients' sockets: a limit above that changes nothing, and one below turns clients away.`,
   }
 }

@@ -42,7 +42,8 @@ function startPhase({
   /** @type {{ counts: { sent: number, completed: number, failed: number }, at_ms: number }[]} */
   const counts = []
   const [stopping, enough] = [new AbortController(), new AbortController()]
-  let ends = 0
+  /** @type {number[]} */
+  const endedAt_ms = []
 
   const connections = Array.from({ length: count }, (_, number) => {
     /** @type {{ done: Done, sentAt_ms: number } | null} */
@@ -76,11 +77,11 @@ function startPhase({
       onCounts: (/** @type {any} */ { sent, completed, failed }) => {
         counts.push({ counts: { sent, completed, failed }, at_ms: clock.now() })
       },
-      onEnd: () => ends++,
+      onEnd: () => endedAt_ms.push(clock.now()),
     },
     shown(clock),
   )
-  return { clock, writes, counts, ended, stopping, enough, ends: () => ends }
+  return { clock, writes, counts, ended, stopping, enough, ends: () => endedAt_ms.length, endedAt_ms }
 }
 
 t.test(
@@ -374,4 +375,33 @@ t.test('a request that is never sent counts for its entry', async (t) => {
   const { planned, errors, by_entry } = await ended
   t.ok(errors[UNSENT] > 0, 'one connection cannot send all')
   t.equal(Number(by_entry?.a.completed) + Number(by_entry?.a.failed), planned)
+})
+
+t.test('a request without an answer does not put off the end of the load, and a late answer does', async (t) => {
+  const lost = startPhase({ answer: (i) => (i === 50 ? {} : { after_ms: 5 }) })
+  lost.clock.runUntil(20_000)
+  await lost.ended
+  t.equal(lost.endedAt_ms.length, 1, 'the load was over before the timeout')
+  t.ok(lost.endedAt_ms[0] >= 1000 && lost.endedAt_ms[0] < 1200, `${lost.endedAt_ms} ms`)
+
+  const late = startPhase({ answer: (i) => ({ after_ms: i === 50 ? 5000 : 5 }) })
+  late.clock.runUntil(20_000)
+  await late.ended
+  const [before_ms, after_ms, ...more] = late.endedAt_ms
+  t.ok(before_ms < 1200 && after_ms >= 5500 && after_ms < 5600, `${late.endedAt_ms} ms`)
+  t.strictSame(more, [])
+
+  const silent = startPhase({ answer: () => ({}) })
+  silent.clock.runUntil(30_000)
+  await silent.ended
+  t.equal(silent.endedAt_ms.length, 1, 'no answer at all')
+  t.ok(silent.endedAt_ms[0] < 1200, `${silent.endedAt_ms} ms`)
+})
+
+t.test('answers that trickle in after a load put off its end, but not once for each of them', async (t) => {
+  const slow = startPhase({ rate_rps: 100, connections: 100, answer: (i) => ({ after_ms: 1000 + 150 * i }) })
+  slow.clock.runUntil(30_000)
+  await slow.ended
+  t.ok(slow.endedAt_ms.length < 8, `${slow.endedAt_ms} ms`)
+  t.ok(Number(slow.endedAt_ms.at(-1)) > 10_000, `${slow.endedAt_ms} ms`)
 })

@@ -62,3 +62,18 @@ t.test("vegeta's own schedule, in whole nanoseconds, is not taken for lateness",
   t.ok(Math.abs(Number(latency_ms?.p50) - 1) < 0.01, `p50 ${latency_ms?.p50} ms`)
   t.ok(Number(hosts?.[0].lateness_ms?.max) < 0.1, `${hosts?.[0].lateness_ms?.max} ms late`)
 })
+
+t.test('the CPU of a vegeta that waited for late answers is spread over the time for which it ran', async (t) => {
+  const shareWith = (/** @type {number} */ last_ms) => {
+    const hits = [0, 1].map((seq) => {
+      return { seq, begin_ms: seq * 1000, latency_ms: seq === 1 ? last_ms : 1, status: 201, error: '', entry: 0 }
+    })
+    const host = /** @type {any} */ ({ host: 'u@a', cores: 2 })
+    const part = { index: 0, of: 1, address: null, host }
+    const ran = { told_ns: null, word_ms: null, cpu_s: 1 }
+    const load = /** @type {any} */ ({ rate_rps: 1, connections: WORKERS, load_hosts: [host] })
+    return summarise(new Map([[0, { hits, base_ns: 0n }]]), [{ part, ran }], load, 2).hosts?.[0].cpu_core_ratio
+  }
+  t.equal(shareWith(1), 0.5, 'a second of CPU in a load of two')
+  t.equal(shareWith(9000), 0.1, 'which took ten until the last answer')
+})

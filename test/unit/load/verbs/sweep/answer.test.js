@@ -1,6 +1,6 @@
 import t from 'tap'
 import { markdownOf } from '../../../../../load/report/markdown.js'
-import { sweepItems } from '../../../../../load/verbs/sweep/answer.js'
+import { nearCapacity, sweepItems } from '../../../../../load/verbs/sweep/answer.js'
 import { entryBlocks } from '../../../../../load/verbs/sweep/entries.js'
 
 const plan = { slo: { p99_ms: 100, success_ratio: 1 }, url: null }
@@ -55,6 +55,22 @@ t.test('unlike costs of a request are not blamed on the machine: its speed was m
   const other = textsOf({ records: [...records, record(40, 8)] })[3]
   t.match(other, /it ranged from 4\.0 to 8\.0 ms\)\. 1 trial did not count: the core had another speed\.$/)
   t.equal(textsOf({ records: [record(20), record(30)] }).length, 3, 'the speed was not measured')
+})
+
+t.test(
+  'what is said of trials near the capacity leaves out a proof, and trials at another speed of the core',
+  async (t) => {
+    const usual = [record(20, 4), record(21, 4), record(22, 4)]
+    const dosed = { ...record(50), at: { phase: 'proof' }, doses: [] }
+    t.strictSame(nearCapacity(capacity, /** @type {any} */ ([...usual, dosed, record(50, 8)])), usual)
+  },
+)
+
+t.test('nothing is promised without a trustworthy answer', async (t) => {
+  const promises = (/** @type {object} */ findings) =>
+    textsOf({ records: [record(20)], ...findings }).filter((text) => /promise/.test(text)).length
+  t.equal(promises({ problem: null }), 1)
+  t.equal(promises({ problem: 'the trials contradict each other' }), 0)
 })
 
 t.test('a core of its own for the generator is advised where its core is what limits', async (t) => {

@@ -5,7 +5,7 @@ import { costBlocks } from '../../../../../load/verbs/sweep/costs.js'
 function record(rate_rps, busy_ratio, probes = {}) {
   const cores = { 0: { busy_ratio, interrupts_ratio: 0, steal_ratio: 0 } }
   return /** @type {any} */ ({
-    cell: null,
+    ...{ at: { phase: 'search' }, cell: null },
     target: { cores: '0' },
     settings: {},
     load: { rate_rps },

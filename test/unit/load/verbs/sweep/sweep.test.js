@@ -114,6 +114,16 @@ t.test('acknowledged rows that are lost make the trials invalid, and the run has
   t.strictSame(outcomes, Array(3).fill(['invalid', because]), 'it was repeated')
 })
 
+t.test('a load without a valid trial is named, with the reason', async (t) => {
+  const serve = createService({ capacity_rps: 1000 })
+  /** @type {Serve} */
+  const loses = (step, trial) => ({ ...serve(step, trial), ...(step.load.rate_rps === 300 && { rows_stored: 90 }) })
+  const { code, stderr } = await sweepOf(t, ['--rates', '200,300', '--duration', '1s'], loses)
+  t.equal(code, 1)
+  const rows = '300 requests were answered 201, 90 rows were stored (0 had no answer)'
+  t.match(stderr, `no trustworthy answer: 1 of the loads asked for had no valid trial: 300/s (${rows})\n`)
+})
+
 t.test('a service that stops during a ladder has no capacity', async (t) => {
   const serve = createService({ capacity_rps: 900 })
   const dead = { ok_rps: 0, refused_rps: 0, refusal: 500, mean_ms: 1, errors: { 'server:refused': 1 } }

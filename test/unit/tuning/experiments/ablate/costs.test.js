@@ -9,15 +9,15 @@ const CELLS = ['whole', 'without log', 'without log+pool', 'without pool']
 const COSTS_US = [100, 80, 50, 65]
 
 /**
- * Trials by turns, of six rounds in all.
+ * Trials by turns, of eight rounds in all: as many as the six intervals of two stages take.
  * @param {(round: number) => number[][]} turnsOf of a cell and its CPU time
  * @param {any} [changes]
  */
 function byTurns(turnsOf, changes) {
   const round = (/** @type {number} */ i) => turnsOf(i).map(([cell, cpu_us]) => [cell, cpu_us, 2 * cpu_us])
   return /** @type {any[]} */ ([
-    [0, 1, 2],
-    [3, 4, 5],
+    [0, 1, 2, 3],
+    [4, 5, 6, 7],
   ]).map((rounds, i) => ({
     at: { phase: 'turns', consumer: 'paced', position: i },
     outcome: { verdict: 'pass' },
@@ -38,8 +38,8 @@ const estimate = (figure) => Number(figure.estimate.toFixed(6))
 
 t.test('a stage costs what its removal saves, within a round', async (t) => {
   const { whole, lines, rest, gap } = budgetOf(PLAN, byTurns(turns), CURRENCIES.cpu)
-  t.equal(estimate(whole), 102.5, 'the turn in the middle of each round')
-  t.equal(whole.pairs, 6)
+  t.equal(estimate(whole), 103.5, 'the turn in the middle of each round')
+  t.equal(whole.pairs, 8)
   t.strictSame(
     lines.map(({ stage, alone, cost }) => [stage, estimate(alone), estimate(cost)]),
     [
@@ -48,13 +48,13 @@ t.test('a stage costs what its removal saves, within a round', async (t) => {
     ],
     'alone, and when those before it are away already',
   )
-  t.ok(lines.every(({ cost }) => Math.abs(cost.low - cost.high) < 1e-9 && cost.pairs === 6))
-  t.equal(estimate(rest), 52.5)
+  t.ok(lines.every(({ cost }) => Math.abs(cost.low - cost.high) < 1e-9 && cost.pairs === 8))
+  t.equal(estimate(rest), 53.5)
   t.equal(estimate(gap), -5, 'what the two save together, less what each saves alone')
 })
 
 t.test('time in the service counts as CPU does, where a schedule sets it', async (t) => {
-  t.equal(estimate(budgetOf(PLAN, byTurns(turns), CURRENCIES.time).whole), 205)
+  t.equal(estimate(budgetOf(PLAN, byTurns(turns), CURRENCIES.time).whole), 207)
   const names = (/** @type {string} */ consumer) => Object.keys(budgetsOf({ ...PLAN, consumers: [consumer] }, []))
   t.strictSame(names('paced'), ['cpu', 'time'])
   t.strictSame(names('autocannon'), ['cpu'])
@@ -67,7 +67,7 @@ t.test('time in the service counts as CPU does, where a schedule sets it', async
 t.test('a round without a cell is left out where the cell counts', async (t) => {
   const gappy = (/** @type {number} */ round) => turns(round).filter(([cell]) => round > 1 || cell !== 1)
   const { whole, lines } = budgetOf(PLAN, byTurns(gappy), CURRENCIES.cpu)
-  t.strictSame([whole.pairs, lines[0].alone.pairs, lines[1].alone.pairs], [6, 4, 6])
+  t.strictSame([whole.pairs, lines[0].alone.pairs, lines[1].alone.pairs], [8, 6, 8])
   t.equal(estimate(lines[0].cost), 20)
   const none = budgetOf(
     PLAN,
@@ -79,7 +79,7 @@ t.test('a round without a cell is left out where the cell counts', async (t) => 
 })
 
 t.test('only sound trials by turns count', async (t) => {
-  t.equal(roundsOf(byTurns(turns)).length, 6)
+  t.equal(roundsOf(byTurns(turns)).length, 8)
   t.strictSame(roundsOf(byTurns(() => [[1, 7]]))[0], new Map([['without log', [[1, 7, 14]]]]))
   t.equal(roundsOf(byTurns(turns, { outcome: { verdict: 'fail' } })).length, 0)
   t.equal(

@@ -1,8 +1,7 @@
 import t from 'tap'
 import { problemOf } from '../../../../../tuning/experiments/ablate/report.js'
-import { consumed } from '../../../../../tuning/experiments/ablate/speeds.js'
 import { BY_TURNS, nameOf, variantsOf, WHOLE } from '../../../../../tuning/experiments/ablate/stages.js'
-import { nextStep, takenByTurns } from '../../../../../tuning/experiments/ablate/steps.js'
+import { consumed, nextStep, takenByTurns } from '../../../../../tuning/experiments/ablate/steps.js'
 import { PLAN, runOf, THREE, textOf } from '../../../../support/made-up/ablate.js'
 
 t.test(

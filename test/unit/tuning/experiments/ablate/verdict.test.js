@@ -1,7 +1,8 @@
 import t from 'tap'
 import { budgetOf, CURRENCIES } from '../../../../../tuning/experiments/ablate/budget.js'
 import { conclusionOf } from '../../../../../tuning/experiments/ablate/budget-report.js'
-import { closedOf, publishedVerdict, speedUp } from '../../../../../tuning/experiments/ablate/speeds.js'
+import { publishedVerdict } from '../../../../../tuning/experiments/ablate/published.js'
+import { closedOf, speedUp } from '../../../../../tuning/experiments/ablate/speeds.js'
 import { nameOf } from '../../../../../tuning/experiments/ablate/stages.js'
 import { copyOf, PLAN, runOf, THREE, textOf } from '../../../../support/made-up/ablate.js'
 import { COSTS_US, SUM_US } from '../../../../support/simulated/stages.js'
@@ -19,12 +20,13 @@ t.test('the conclusion names what is worth changing, what is not, and what becam
     t.equal(sentences.length, 1)
     return sentences[0]
   }
-  t.match(only(published(PLAN, records)), /Not so here: .*database \(autocannon: 1\.\d\dx/)
+  const enough = { ...PLAN, blocks: 12 }
+  t.match(only(published(enough, runOf({ plan: enough }))), /Not so here: .*database \(autocannon: 1\.\d\dx/)
   const alone = { ...PLAN, stages: ['validate', 'commit'] }
   t.match(only(published(alone, runOf({ plan: alone, noise: 0.01 }))), /The same here/)
   t.match(
     only(published(PLAN, runOf({ plan: { ...PLAN, blocks: 1 } }))),
-    /Here no stage certainly does, but not all are settled/,
+    /Here no removal certainly raises the throughput by more than 5 %, but not all are settled/,
   )
   t.strictSame(published({ ...PLAN, consumers: ['paced'] }, records), [])
   t.match(conclusionOf(budgetOf(PLAN, [], CURRENCIES.cpu)), /nothing was measured/)
@@ -46,19 +48,47 @@ t.test('a service that had to wait for its core is said to have waited', async (
 })
 
 t.test('where a generator was full, nothing is said of stages', async (t) => {
+  const plan = { ...THREE, blocks: 12 }
   const full = (/** @type {string} */ consumer, /** @type {(cell: string) => boolean} */ when = () => true) => {
-    return runOf({ plan: THREE }).map((record) => {
+    return runOf({ plan }).map((record) => {
       const cpu_core_ratio = record.load.driver === consumer && when(record.cell.variant) ? 0.97 : 0.5
       return { ...record, probes: { ...record.probes, generator: { cpu_core_ratio } } }
     })
   }
-  const [verdict] = published(THREE, full('client'))
+  const [verdict] = published(plan, full('client'))
   t.match(verdict, /Not so here: .*database \(autocannon/)
   t.notMatch(verdict, 'client')
-  const alone = { ...THREE, consumers: ['client'] }
+  const alone = { ...plan, consumers: ['client'] }
   t.match(published(alone, full('client'))[0], /Here the generator was the limit, so nothing can be said about that/)
   const fast = full('client', (cell) => cell === 'without database')
   t.notMatch(published(alone, fast)[0], 'database')
   t.match(textOf(alone, fast), /\| database +\| +the generator was the limit \|/)
-  t.match(textOf(THREE, full('client')), /\| log +\| +1\.\d\dx .*\| +the generator was the limit \|/)
+  t.match(textOf(plan, full('client')), /\| log +\| +1\.\d\dx .*\| +the generator was the limit \|/)
+})
+
+t.test('where our conclusion differs from the published one, a sentence says why', async (t) => {
+  const usual = { consumer: 'autocannon', without: ['commit'], pairs: 12, tied: false, isLimited: false }
+  /** @param {object} speed @param {any[]} [elasticities] @param {object[]} [others] speeds */
+  const verdictOn = (speed, elasticities, others = []) => {
+    const closed = /** @type {any} */ ([{ consumer: 'autocannon', speeds: [{ ...usual, ...speed }, ...others] }])
+    return publishedVerdict(closed, elasticities).join()
+  }
+  const postgres = { suspect: 'Postgres', resource: 'postgres-cpu', elasticity: 1, low: 0.9, high: 1.1, pairs: 6 }
+  const faster = { ratio: 1.66, low: 1.5, high: 1.8 }
+  const differs =
+    /^Published: .*\. Not so here: throughput rises without commit \(autocannon: 1\.66x \[1\.50–1\.80\]\)\. Why they differ: .* the response comes sooner\./
+  t.match(verdictOn(faster), differs)
+  const proved = verdictOn(faster, [postgres])
+  t.match(proved, differs)
+  t.match(proved, /sooner\. What matters most .* by the proof: slowing Postgres by 10 % costs 10 % \[9–11\]\.$/)
+  for (const low of [null, -0.1]) t.notMatch(verdictOn(faster, [{ ...postgres, low }]), 'by the proof')
+  const same = { ratio: 1, low: 0.98, high: 1.02, tied: true }
+  t.match(verdictOn(same), /The same here: .* by 5 % or more\.$/)
+  const limited = { ...usual, without: ['database'], ratio: 4, low: 3, high: 5, isLimited: true }
+  const except = verdictOn(same, [], [limited])
+  t.match(except, /or more, except perhaps that of database: there, the generator was the limit\.$/)
+  for (const high of [1.6, Number.POSITIVE_INFINITY]) {
+    const noise = verdictOn({ ratio: 1.26, low: 0.95, high, tied: true })
+    t.match(noise, /Here no removal certainly raises .* not all are settled/)
+  }
 })

@@ -2,6 +2,7 @@ import fs from 'node:fs'
 import t from 'tap'
 import { blocksDuration, design } from '../../../../../tuning/experiments/gate/design.js'
 import { gate } from '../../../../../tuning/experiments/gate/gate.js'
+import { wantedText } from '../../../../../tuning/experiments/gate/report.js'
 import { openService } from '../../../../../tuning/experiments/gate/services.js'
 import { createService } from '../../../../support/simulated/service.js'
 import { memoryFolder, simulate } from '../../../../support/simulated/verb.js'
@@ -203,4 +204,11 @@ t.test('a comment on a run that broke off says so first', async (t) => {
 t.test('versions that get nothing through are not loaded at once', async (t) => {
   const { records } = trialsOf(0, 'pass')
   t.strictSame([...new Set(records.map(({ at }) => at.phase))], ['peak', 'cost'])
+})
+
+t.test('more blocks are not advised than --blocks allows', (t) => {
+  t.equal(wantedText(1000), 'About 1,000 blocks would decide (--blocks).')
+  t.match(wantedText(240_000), /^Even 1,000 blocks would not decide: .* \(--tolerance\)\.$/)
+  t.equal(wantedText(Number.POSITIVE_INFINITY), '')
+  t.end()
 })

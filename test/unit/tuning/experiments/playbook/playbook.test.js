@@ -25,6 +25,7 @@ t.test('claims are whole: an experiment, an effect of interest, a chapter of the
       `${name} is claimed about`,
     )
     const levels = cells.flatMap((cell) => Object.entries(cell))
+    t.ok(levels.length > 0, name)
     t.strictSame(
       levels.filter(([knob, level]) => KNOBS[knob].parse(String(level)) !== level),
       [],
@@ -53,7 +54,7 @@ t.test('both cells in every block, the order drawn; a share is one of what the r
   )
   t.equal(new Set(firsts).size, 2, 'either comes first somewhere')
   const shed = records.filter(({ at }) => at.experiment === 'shedding' && at.phase === 'block')
-  t.ok(shed.every(({ load }) => load.rate_rps === 1000))
+  t.ok(shed.length > 0 && shed.every(({ load }) => load.rate_rps === 1000))
   const again = records.slice(0, 7)
   t.match(design(plan, again, []), { at: records[7].at, cell: records[7].cell }, 'goes on where it was cut off')
 })

@@ -71,3 +71,15 @@ t.test('the start does not count, and the jumps are listed', async (t) => {
     'Memory (RSS): between 100 and 500 MiB, slope 3600.0 MiB per hour, apart from jumps (+50, −20 MiB). Open files: between 30 and 30, slope 0.0 per hour.',
   )
 })
+
+t.test('an interruption takes no samples away: each process has a start and a level of its own', async (t) => {
+  const mibOf = (/** @type {number} */ i) => (i < 20 ? 100 + i : 64)
+  const records = samplesOf('P'.repeat(21)).map((record, i) => ({
+    ...record,
+    started_at: new Date(10_000 * i).toISOString(),
+    target: { pid: i < 20 ? 1 : 2 },
+    probes: { api: { rss_bytes: mibOf(i) * 2 ** 20, open_files: 30 } },
+  }))
+  const [said] = /** @type {any[]} */ (soak.report(soak.analyse(PLAN, records, {})))
+  t.match(said.text, 'Memory (RSS): between 64 and 119 MiB, slope 360.0 MiB per hour. Open')
+})

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { normal, seededRandom } from '../../../../../load/system/random.js'
-import { changePoints } from '../../../../../tuning/pages/history/change-points.js'
+import { changePoints, LEAST_TO_CHANGE } from '../../../../../tuning/pages/history/change-points.js'
 
 /** Values around the levels, so many of each. @param {number} seed @param {[level: number, count: number, deviation?: number][]} levels */
 function series(seed, levels) {
@@ -50,4 +50,14 @@ t.test('noise alone is hardly ever a change: one in fifty, by design', async (t)
 
 t.test('of few values nothing is said; the same values have no change', async (t) => {
   for (const values of [[], [1], [1, 2, 9, 9, 9], Array(30).fill(7)]) t.strictSame(changePoints(values), [])
+})
+
+t.test('as few values as are called enough can show a change, and one fewer cannot', async (t) => {
+  t.equal(LEAST_TO_CHANGE, 9)
+  const jump = (/** @type {number} */ count) =>
+    Array.from({ length: count }, (_, i) => i / 100 + (i < Math.floor(count / 2) ? 0 : 9))
+  const foundOf = (/** @type {number} */ count) =>
+    Array.from({ length: 40 }, (_, seed) => changePoints(jump(count), seed)).filter(({ length }) => length > 0).length
+  t.ok(foundOf(LEAST_TO_CHANGE) > 20, 'in most orders of the permutations')
+  t.equal(foundOf(LEAST_TO_CHANGE - 1), 0)
 })

@@ -66,6 +66,52 @@ t.test('the sweeps of a folder in order of time, and where their level changed',
   t.match(runs[6], { name: 'sweep-4', changed: true, middle_rps: Number, cpu_us: Number })
 })
 
+/**
+ * Copies of one sweep, each with a capacity of its own.
+ * @param {import('tap').Test} t @param {number[]} factors of the capacity, in order of time
+ */
+async function copiesOf(t, factors) {
+  const [folder, elsewhere] = [memoryFolder(t), memoryFolder(t)]
+  const service = createService({ capacity_rps: 3000, noise: 0.01 }, { seed: 1 })
+  await simulate(sweep, ['--no-proof', '--no-confirm', '--seed', '1', '--out', `${elsewhere}/sweep`], service)
+  const run = JSON.parse(fs.readFileSync(`${elsewhere}/sweep/run.json`, 'utf8'))
+  for (const [i, factor] of factors.entries()) {
+    const own = `${folder}/sweep-${i + 1}`
+    fs.cpSync(`${elsewhere}/sweep`, own, { recursive: true })
+    const { low_rps, high_rps } = run.capacity
+    const capacity = { ...run.capacity, low_rps: low_rps * factor, high_rps: high_rps * factor }
+    const started_at = `2026-01-01T00:${String(i).padStart(2, '0')}:00Z`
+    fs.writeFileSync(`${own}/run.json`, JSON.stringify({ ...run, capacity, started_at }))
+  }
+  return folder
+}
+
+t.test('of fewer sweeps than could show a change, that is said, however clear the jump', async (t) => {
+  const folder = await copiesOf(t, [1, 1.001, 0.999, 1.002, 0.5, 0.501, 0.499, 0.502])
+  const { code, stdout } = await ran(folder)
+  t.equal(code, 0, stdout)
+  t.match(stdout.replace(/\s+/g, ' '), '8 sweeps: too few to tell a change from chance (at least 9 are needed).')
+  t.notMatch(stdout, 'no change is clear')
+})
+
+t.test('a change of the spread alone is not called a change of the capacity', async (t) => {
+  const both = (/** @type {number} */ share) => Array.from({ length: 20 }, (_, i) => 1 + (i % 2 ? share : -share))
+  const { stdout } = await ran(await copiesOf(t, [...both(0.001), ...both(0.1)]))
+  const said = stdout.replace(/\s+/g, ' ')
+  t.match(said, /40 sweeps: the spread of the capacity changed at sweep-\d+\./)
+  t.notMatch(said, 'times the level before')
+})
+
+t.test('a sweep whose trials cannot be read is left out, and counted', async (t) => {
+  const folder = await copiesOf(t, [1, 1.001, 0.999])
+  fs.appendFileSync(`${folder}/sweep-1/trials.ndjson`, '{"trial": 7, "at\n')
+  fs.writeFileSync(`${folder}/sweep-3/trials.ndjson`, '{"trial":1}\n')
+  const { code, stdout } = await ran(folder)
+  t.equal(code, 0, stdout)
+  t.match(stdout, /Left out: 2 whose trials cannot be read \(damaged, or of an older version\)\./)
+  t.match(stdout, '| sweep-2 ')
+})
+
 t.test('a folder without sweeps is no answer, and what is no folder a mistake', async (t) => {
   const folder = memoryFolder(t)
   const empty = await ran(folder)

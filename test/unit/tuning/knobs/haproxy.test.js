@@ -1,5 +1,6 @@
 import t from 'tap'
-import { HAPROXY, haproxyConfig } from '../../../../../tuning/experiments/balance/haproxy.js'
+import { HAPROXY } from '../../../../tuning/experiments/balance/steps.js'
+import { haproxyConfig } from '../../../../tuning/knobs/haproxy.js'
 
 const SERVERS = [
   { name: 'one', port: 4001 },

@@ -1,28 +1,29 @@
 import http from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { NotApplied } from '../../../../load/command/errors.js'
-import { readMetrics } from '../../../../load/probes/metrics.js'
-import { openCell } from '../../../knobs/open-cell.js'
+import { NotApplied } from '../../../load/command/errors.js'
+import { readMetrics } from '../../../load/probes/metrics.js'
+import { openCell } from '../../knobs/open-cell.js'
 
 /**
- * @import { Place } from '../../../../load/run/site.js'
- * @import { Cell } from '../../../../load/report/record.js'
+ * @import { Place } from '../../../load/run/site.js'
+ * @import { Cell } from '../../../load/report/record.js'
  */
 
 const OPEN_CONNECTIONS = 'redline_pool_total'
 const SCRAPE_TIMEOUT_MS = 2000
 
-/** Logins at a time: so few finish within any timeout that the article's timeouts are scaled to. */
+/** Logins at a time: so few finish within any timeout that a cell has. */
 const LOGINS = 2
 const MOST_BURSTS = 200
 const PAUSE_MS = 10
 
 /**
- * Opens the API with a row's settings and fills its pool. POOL_CONNECT_TIMEOUT_MS also covers the login of a new connection; scaled, it is
- * so short that under load all logins would time out, and the pool would stay empty. In the article, it was long enough for a login.
+ * Opens the API with the settings of a cell and fills its pool. POOL_CONNECT_TIMEOUT_MS also covers the login of a new connection. Where it
+ * is short, under load all logins can time out, so that the pool stays empty, and one effect hides the others: in the article, it was long
+ * enough for a login.
  * @param {Cell} cell @param {Place} place @throws {NotApplied} also when the pool does not fill
  */
-export async function openRow(cell, place) {
+export async function openFilled(cell, place) {
   const target = await openCell(cell, place)
   try {
     await fillPool(target, Number(cell.POOL_MAX))
