@@ -64,6 +64,7 @@ export function createBatcher({ insertOne, insertMany, roundTrip }, { batchSlots
   let statementsOnTheirWay = 0
   let rowsOnTheirWay = 0
   let overdue = 0
+  let repeating = 0
   let isFlushing = false
   let statement_ms = 0
   let most = 1
@@ -96,26 +97,31 @@ export function createBatcher({ insertOne, insertMany, roundTrip }, { batchSlots
     flushSoon()
   }
 
+  /** Changes what a statement contributes to the counts. @param {Share} share @param {number} statements @param {number} rows */
+  function count(share, statements, rows) {
+    share.statements += statements
+    share.rows += rows
+    statementsOnTheirWay += statements
+    rowsOnTheirWay += rows
+  }
+
   /** @param {Waiting[]} batch */
   async function store(batch) {
-    let rows = batch.length
-    statementsOnTheirWay++
-    rowsOnTheirWay += rows
+    /** @type {Share} */
+    const share = { statements: 0, rows: 0, isOverdue: false }
+    count(share, 1, batch.length)
     const sentAt_ms = performance.now()
-    let isOverdue = false
     const patience = setTimeout(() => {
-      // It no longer counts as shared.
-      rowsOnTheirWay -= rows - 1
-      rows = 1
-      isOverdue = true
+      // From now on it counts as one row, however many connections its rows occupy.
+      count(share, 1 - share.statements, 1 - share.rows)
+      share.isOverdue = true
       overdue++
       flushSoon()
     }, PATIENCE_MS)
-    await (batch.length === 1 ? storeAlone(batch[0]) : storeTogether(batch))
+    await (batch.length === 1 ? storeAlone(batch[0]) : storeTogether(batch, share))
     clearTimeout(patience)
-    if (isOverdue) overdue--
-    statementsOnTheirWay--
-    rowsOnTheirWay -= rows
+    if (share.isOverdue) overdue--
+    count(share, -share.statements, -share.rows)
     statement_ms += (statement_ms === 0 ? 1 : NEWEST_WEIGHT) * (performance.now() - sentAt_ms - statement_ms)
     roundTrip.sample()
     const times = { statement_ms, roundTrip_ms: roundTrip.shortest_ms(), most: sharedMax }
@@ -124,37 +130,67 @@ export function createBatcher({ insertOne, insertMany, roundTrip }, { batchSlots
     flushSoon()
   }
 
-  const storeAlone = (/** @type {Waiting} */ { user, resolve, reject }) => insertOne(user).then(resolve, reject)
+  /** @param {Waiting} row @returns {Promise<unknown>} the error, if it failed */
+  const storeAlone = ({ user, resolve, reject }) =>
+    insertOne(user).then(resolve, (error) => {
+      reject(error)
+      return error
+    })
 
-  /** @param {Waiting[]} batch */
-  async function storeTogether(batch) {
+  /** @param {Waiting[]} batch @param {Share} share */
+  async function storeTogether(batch, share) {
     try {
       const ids = await insertMany(batch.map(({ user }) => user))
       batch.forEach(({ resolve }, i) => void resolve(ids[i]))
     } catch (error) {
       // One bad row must not fail its neighbours. After any other error, a second attempt would fail too, or store a row twice.
-      if (error instanceof ApiError && ABOUT_A_ROW.has(error.code)) await storeEach(batch)
+      if (isAboutRow(error)) await storeEach(batch, share)
       else for (const { reject } of batch) reject(error)
     }
   }
 
-  /** Stores rows one by one, in the place of their statement and in those still free: reads need a connection, too. @param {Waiting[]} batch */
-  async function storeEach(batch) {
+  /**
+   * Stores rows one by one, on the connection of their failed statement and on those that shared statements leave free: reads need one,
+   * too. After a failure that is not about a row, the rest is refused without an attempt, which would only fail later.
+   * @param {Waiting[]} batch @param {Share} share
+   */
+  async function storeEach(batch, share) {
     const rows = batch.values()
-    let workers = Math.min(batch.length, 1 + Math.max(0, sharedMax - statementsOnTheirWay))
-    const addPlaces = (/** @type {number} */ places) => {
-      statementsOnTheirWay += places
-      rowsOnTheirWay += places
+    let unsent = batch.length
+    let workers = 1
+    /** @type {unknown} */
+    let failure
+    /** @type {Promise<void>[]} */
+    const others = []
+    repeating += unsent
+    const hire = () => {
+      while (unsent > 0 && !failure && !share.isOverdue && statementsOnTheirWay < sharedMax) {
+        workers++
+        count(share, 1, 1)
+        others.push(work())
+      }
     }
     const work = async () => {
-      for (const row of rows) await storeAlone(row)
+      for (const row of rows) {
+        unsent--
+        repeating--
+        if (failure) {
+          row.reject(failure)
+          continue
+        }
+        const error = await storeAlone(row)
+        if (error && !isAboutRow(error)) failure ??= ofUnsent(error)
+        hire()
+      }
       // The last one has the place of the statement.
       if (--workers === 0) return
-      addPlaces(-1)
+      if (!share.isOverdue) count(share, -1, -1)
       flushSoon()
     }
-    addPlaces(workers - 1)
-    await Promise.all(Array.from({ length: workers }, work))
+    const first = work()
+    hire()
+    await first
+    await Promise.all(others)
   }
 
   /** @type {Insert} */
@@ -164,10 +200,20 @@ export function createBatcher({ insertOne, insertMany, roundTrip }, { batchSlots
       if (mostFull > 1 && isFull() && slotIsFree()) send()
       else flushSoon()
     })
-  return Object.assign(insert, { waiting: () => waiting.length })
+  return Object.assign(insert, { waiting: () => waiting.length + repeating })
 }
 
 /** @type {Set<string>} */
 const ABOUT_A_ROW = new Set(['row_refused', 'user_exists'])
+
+const isAboutRow = (/** @type {unknown} */ error) => error instanceof ApiError && ABOUT_A_ROW.has(error.code)
+
+/** The error of rows that were never sent, so that their outcome is known. @param {unknown} error of another row */
+const ofUnsent = (error) =>
+  error instanceof ApiError && error.code === 'outcome_unknown'
+    ? new ApiError('database_unavailable', undefined, { cause: error.cause })
+    : error
+
+/** @typedef {{ statements: number, rows: number, isOverdue: boolean }} Share what a statement contributes to the counts */
 
 /** @typedef {{ user: User, resolve: (id: string) => void, reject: (error: unknown) => void }} Waiting */

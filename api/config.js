@@ -8,7 +8,7 @@ import { SETTINGS } from './settings.js'
 /** Query parameters allowed in DATABASE_URL. */
 const URL_PARAMETERS = ['sslmode', 'sslrootcert', 'sslcert', 'sslkey', 'host', 'options', 'application_name']
 
-/** Those of pg's own environment variables that `.env` may contain. */
+/** pg's environment variables that `.env` may contain. */
 const PG_VARIABLES = ['PGHOST', 'PGPORT', 'PGUSER', 'PGPASSWORD', 'PGDATABASE', 'PGSSLMODE', 'PGOPTIONS', 'PGAPPNAME']
 
 /** Number of threads that hash passwords, which libuv reads from the environment of the process. */
@@ -90,7 +90,7 @@ function textOf(file) {
 
 /** @param {string} name @param {Setting} setting @param {string} [raw] */
 function settingValue(name, { default: byDefault, expected, levels, form, min = 1, max = 0 }, raw) {
-  // So do .env files.
+  // .env files, too, write an empty value for "not set".
   if (raw === undefined || raw === '') return byDefault
   if (levels?.includes(raw) || (form && FORMS[form](raw))) return raw
   // Only whole numbers have a nonempty range.

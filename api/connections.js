@@ -43,6 +43,7 @@ export async function openSession({ databaseUrl }) {
 class LoginClient extends /** @type {new (...args: any[]) => any} */ (pg.Client) {
   /** When the login began. */
   begun_ms = performance.now()
+  isEnding = false
 
   /** @param {(error: Error | null) => void} [callback] pg-pool's */
   connect(callback) {
@@ -62,6 +63,7 @@ class LoginClient extends /** @type {new (...args: any[]) => any} */ (pg.Client)
    * watchdog. @param {() => void} [callback] pg-pool's
    */
   end(callback) {
+    this.isEnding = true
     const { query_timeout } = this.connectionParameters
     const { stream } = this.connection
     const ended = super.end(callback)
@@ -112,7 +114,7 @@ export function openPool(config, log, options) {
 /**
  * @typedef {pg.Client} Session
  * @typedef {pg.Pool} ClientPool
- * @typedef {pg.PoolClient & { begun_ms: number }} Client
+ * @typedef {pg.PoolClient & { begun_ms: number, isEnding: boolean }} Client
  * @typedef {pg.QueryConfig} Statement
  * @typedef {pg.QueryResult} Result
  */

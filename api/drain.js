@@ -7,7 +7,7 @@ import net from 'node:net'
  */
 
 /** Time that an idle connection stays open during a drain, so that a request already on its way is answered. */
-const GRACE_MS = 250
+export const GRACE_MS = 250
 
 /** Interval between looks at requests whose connections are gone. */
 const LOOK_MS = 20
@@ -17,7 +17,7 @@ const LOOK_MS = 20
  * @param {{ server: Server, sockets: Pick<Map<net.Socket, unknown>, 'keys'>, app: App, pool: Pool, timeoutMs: number }} parts
  *   sockets: the server's open ones
  * @returns {Promise<{ isComplete: boolean, dropped: number, waitedFor?: 'clients' | 'database' }>} dropped: requests unanswered at the
- *   timeout; waitedFor: whom the drain still waited for
+ *   timeout; waitedFor: what the drain was still waiting for
  */
 export async function drain({ server, sockets, app, pool, timeoutMs }) {
   app.drain()

@@ -17,13 +17,15 @@ export function createLog(level, destination) {
 
 /**
  * Logs an error about once a minute per cause, however many requests it affects. Postgres' texts may quote a row, so its causes are
- * told apart by SQLSTATE, place in its source, and constraint. @param {Logger} log @param {string} message
+ * told apart by SQLSTATE, place in its source or in a trigger's, and constraint; texts of class 42 name objects only. @param {Logger} log @param {string} message
  */
 export function createCauseLog(log, message) {
   /** @type {Map<string, number>} */
   const loggedAt_ms = new Map()
   return (/** @type {any} */ error) => {
-    const cause = [error.code, error.routine ?? error.message, error.constraint].join()
+    const { code = '', routine, where, message: text, constraint } = error
+    const place = routine === 'exec_stmt_raise' ? where : /^42/.test(code) ? text : (routine ?? text)
+    const cause = [code, place, constraint].join()
     const now_ms = performance.now()
     if (now_ms - (loggedAt_ms.get(cause) ?? Number.NEGATIVE_INFINITY) < REPEAT_MS) return
     if (loggedAt_ms.size >= MAX_CAUSES) loggedAt_ms.clear()

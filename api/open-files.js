@@ -13,13 +13,16 @@ const OTHER_FILES = 48
  * @throws {ConfigError} if not even the pool fits
  */
 export function clientConnections({ maxConnections, poolMax, pipelineConnections }, log, files = openFiles()) {
-  const todo = 'lower it, or raise the limit (ulimit -Hn)'
   if (poolMax >= files) {
-    throw new ConfigError(`POOL_MAX: expected fewer than the ${files} files that may be open, got ${poolMax}; ${todo}`)
+    throw new ConfigError(
+      `POOL_MAX: expected fewer than the ${files} files that may be open, got ${poolMax}: lower it, or raise the limit (ulimit -Hn)`,
+    )
   }
   const left = files - OTHER_FILES - pipelineConnections - poolMax
   if (left >= 1) return Math.min(maxConnections, left)
-  log.warn(`POOL_MAX=${poolMax} leaves clients one of the ${files} files that may be open: ${todo}`)
+  log.warn(
+    `POOL_MAX=${poolMax} and PIPELINE_CONNECTIONS=${pipelineConnections} leave clients one of the ${files} files that may be open: lower them, or raise the limit (ulimit -Hn)`,
+  )
   return 1
 }
 

@@ -104,6 +104,9 @@ export function createPipeline({ width, silence_ms, lifetime_ms, onSilence, conn
 
     idle: () => [...lines].filter((line) => line.inFlight === 0).length,
 
+    /** Number of connections in service. */
+    open: () => lines.size,
+
     /** Replaces every open connection. */
     retire: () => lines.forEach(retire),
 

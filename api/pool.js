@@ -49,11 +49,16 @@ export function createPool(config, { log, observe = () => {}, stream }) {
   let failed_ms = Number.NEGATIVE_INFINITY
   let served_ms = Number.NEGATIVE_INFINITY
 
-  // Without logins under way, which totalCount includes.
-  let open = 0
+  /** Established sessions: totalCount would include logins under way. @type {Set<Client>} */
+  const sessions = new Set()
   let loginsAt_ms = Number.NEGATIVE_INFINITY
-  pool.on('connect', () => void open++)
-  pool.on('remove', () => void open--)
+  pool.on('connect', (client) => {
+    sessions.add(/** @type {Client} */ (client))
+    pool.options.max = config.poolMax
+  })
+  pool.on('remove', (client) => void sessions.delete(/** @type {Client} */ (client)))
+  // Needed only after a failed login. A session that is being closed serves nothing.
+  const open = () => [...sessions].filter(({ isEnding }) => !isEnding).length
 
   let generation = 0
   let replaced_ms = Number.NEGATIVE_INFINITY
@@ -70,7 +75,7 @@ export function createPool(config, { log, observe = () => {}, stream }) {
 
   /** @param {unknown} error of a login, or of a session that has ended */
   function lost(error) {
-    if (!isFailing) log.warn({ err: error }, 'database connections fail: answering 503 where none is left')
+    if (!isFailing) log.warn({ err: error }, 'database connections fail: answering 503 to the requests affected')
     isFailing = true
     failed_ms = performance.now()
     return unavailable(error)
@@ -87,20 +92,23 @@ export function createPool(config, { log, observe = () => {}, stream }) {
   /** @param {ClientPool} from @returns {Promise<Client>} */
   async function connect(from, isRepeat = false) {
     const began_ms = performance.now()
-    if (began_ms >= loginsAt_ms) pool.options.max = config.poolMax
+    // After a pause, one login tries whether others may follow.
+    if (began_ms >= loginsAt_ms && pool.options.max < config.poolMax) {
+      pool.options.max = Math.min(config.poolMax, open() + 1)
+    }
     try {
       return /** @type {Client} */ (await from.connect())
     } catch (error) {
       const isQueued = /** @type {Error} */ (error).message === QUEUE_TIMEOUT
       if (isQueued) throw new ApiError('no_database_slot', undefined, { cause: error })
       const now_ms = performance.now()
-      const others = from === shared ? shared.totalCount : open
+      const others = from === shared ? pipeline.open() : open()
       if (others === 0 || now_ms - served_ms >= RETRY_MS) throw lost(error)
       logLogin(error)
       if (from === shared) throw unavailable(error)
       // pg-pool would try a login for every request. With no room for further connections, requests wait for those that serve.
       // (Undocumented: pg-pool reads its maximum anew at every use.)
-      pool.options.max = open
+      pool.options.max = Math.min(config.poolMax, others)
       loginsAt_ms = now_ms + RETRY_MS
       const isLate = now_ms - began_ms > config.poolConnectTimeoutMs / 2
       if (isRepeat || isLate) throw unavailable(error)

@@ -7,7 +7,7 @@ import { isSameSignal } from './signals.js'
 /** Exit codes: after a signal, 0 or 1; 2 if the configuration is invalid or a port is unavailable; after a second signal, 128 + its number. */
 const EXIT = { drained: 0, dropped: 1, refused: 2, signalled: 128 }
 
-/** What a shutdown that dropped no request did to end in time. */
+/** Why a shutdown that dropped no request took too long. */
 const LATE = {
   clients: 'closed connections whose request had not arrived, or whose answers had not been read',
   database: 'the database had not answered a statement or login of the service itself',

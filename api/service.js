@@ -26,7 +26,7 @@ import { createUsers } from './users.js'
 /** Interval at which Node checks for slow requests; its default of 30 s would make the timeouts meaningless. */
 const TIMEOUT_CHECK_INTERVAL_MS = 500
 
-/** Starts the whole service on its two ports. @param {Config} config @param {Logger} log @throws {ConfigError} also if a port is unavailable, or too few files */
+/** Starts the whole service on its two ports. @param {Config} config @param {Logger} log @throws {ConfigError} also if a port is unavailable, or too few files may be open */
 export async function startService(config, log) {
   checkDatabaseSettings(config)
   for (const warning of warningsOf(config)) log.warn(warning)

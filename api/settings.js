@@ -23,7 +23,11 @@ export const SETTINGS = {
   ADMIN_HOST: host('127.0.0.1', 'Address for /metrics, /healthz and /readyz'),
   ADMIN_PORT: whole('port number', 3001, [0, 65_535], 'Port of /metrics, /healthz and /readyz; 0 takes a free one'),
   POOL_MAX: whole('connections', 20, [1, 10_000], 'Maximum size of the pool of database connections'),
-  POOL_CONNECT_TIMEOUT_MS: ms(2000, [1, 600_000], 'Longest wait for a database connection, queue included'),
+  POOL_CONNECT_TIMEOUT_MS: ms(
+    2000,
+    [1, 600_000],
+    'Longest wait for a database connection, queue included; up to half as long again if a login fails meanwhile',
+  ),
   POOL_IDLE_TIMEOUT_MS: ms(
     30_000,
     [0, 86_400_000],

@@ -2,7 +2,7 @@ import pg from 'pg'
 import { DatabaseError } from './connection.js'
 
 /**
- * Adds to what Postgres refuses what it should be like, and what to do. Pure.
+ * Turns an error of Postgres into one that says what was expected and what to do. Pure.
  * @param {any} error @param {string} url of the database @param {'lab' | 'schema'} purpose lab: to open the lab's database; schema: to
  *   apply the schema for an API
  * @returns {any} a DatabaseError, or any other error as it is
@@ -21,9 +21,12 @@ export function explained(error, url, purpose) {
       42501: `expected a role that ${grant}`,
       25006: 'expected a server and a role that may write; this one is read-only',
       '3F000': 'expected the schema of the search_path to exist: CREATE SCHEMA, or leave search_path out',
-      '0A000': "expected no table that refers to the lab's: ALTER TABLE … DROP CONSTRAINT …",
+      '0A000':
+        purpose === 'lab'
+          ? "expected no table that refers to the lab's: ALTER TABLE … DROP CONSTRAINT …"
+          : 'expected no view or rule that uses users.id: drop it, apply the schema, and create it again',
       '55P03':
-        'expected no other session to hold a lock on the tables, or of a run that was killed: end it (see pg_locks)',
+        'expected no other session (of a killed run, for example) to hold a lock on the tables: end it (see pg_locks)',
     }[String(error.code)] ??
     (purpose === 'lab' ? 'expected tables that the lab may make and empty' : 'expected sql/schema.sql to be applicable')
   return new DatabaseError(`DATABASE_URL: ${todo}, got: ${[error.message, error.detail].filter(Boolean).join('. ')}`)

@@ -105,7 +105,7 @@ export async function lookAtDatabase(given, { pg = {} } = {}) {
  * @typedef {Awaited<ReturnType<typeof lookAtDatabase>>} Look
  */
 
-/** What Postgres does by itself from time to time. @typedef {keyof typeof UPKEEP} Upkeep */
+/** Maintenance that Postgres also runs by itself. @typedef {keyof typeof UPKEEP} Upkeep */
 const UPKEEP = { checkpoint: 'CHECKPOINT', vacuum: 'VACUUM (ANALYZE) users' }
 
 /** Runs a CHECKPOINT or a VACUUM, which may take minutes, and returns how long it took. @param {string} url @param {Upkeep} kind @param {AbortSignal} signal cuts it off */
@@ -114,6 +114,7 @@ export async function timeUpkeep_s(url, kind, signal) {
   const cut = () => destroy(client)
   signal.addEventListener('abort', cut)
   try {
+    signal.throwIfAborted()
     const start_ms = performance.now()
     await client.query(UPKEEP[kind])
     return (performance.now() - start_ms) / 1000

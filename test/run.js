@@ -74,8 +74,8 @@ function unbundled() {
     .filter((file) => file.endsWith('.test.js') && !bundled.includes(file))
 }
 
-/** Tests start from the defaults, whatever the shell that runs them has set. */
+/** Tests start from the defaults and in no repository, whatever the shell, or the hook of git, that runs them has set. */
 function inherited() {
-  const isSetting = (/** @type {string} */ name) => Object.hasOwn(SETTINGS, name) || /^PG[A-Z]+$/.test(name)
+  const isSetting = (/** @type {string} */ name) => Object.hasOwn(SETTINGS, name) || /^(?:PG[A-Z]+$|GIT_)/.test(name)
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !isSetting(name)))
 }

@@ -31,12 +31,7 @@ export class ServiceEnded extends Error {
 }
 
 /** A server was not ready in time. */
-export class NotReady extends Error {
-  /** @param {string} name @param {number} waited_ms @param {string} words its last output */
-  constructor(name, waited_ms, words) {
-    super(`${name} was not ready within ${waited_ms / 1000} s; its last words: ${words}`)
-  }
-}
+export class NotReady extends Error {}
 
 /** Converts an error to plain data, for another process. @param {any} error */
 export function plainError({ constructor: { name }, message, service, code, signal, words }) {
@@ -47,5 +42,6 @@ export function plainError({ constructor: { name }, message, service, code, sign
 export function revivedError({ name, message, service, code, signal, words }) {
   if (name === 'UsageError') return new UsageError(message)
   if (name === 'NotApplied') return new NotApplied(message)
+  if (name === 'NotReady') return new NotReady(message)
   return name === 'ServiceEnded' ? new ServiceEnded(service, code, signal, words) : new Error(message)
 }

@@ -34,7 +34,7 @@ const GAUGES = [
 
 /** Gauges that tell the longest delay of the last second, or since the page was last read. */
 const LOOP_DELAYS = GAUGES.filter((name) => /event_?loop_(delay|lag)/.test(name))
-/** Until then, these may tell of a stall before the load. */
+/** What is told until then may be of a stall before the load; the page may go on telling it for another second. */
 const LOOP_DELAYS_FROM_MS = 1000
 
 /** Time in garbage collection; for the JVM, the time for which it paused. */
@@ -58,6 +58,8 @@ export async function watchApi({ pid, metricsUrl }, watch = () => watchProcess(p
   const { page: first, problem: firstProblem } = await readPage(metricsUrl, SCRAPE_TIMEOUT_MS)
   /** @type {Gauges} */
   const gauges = {}
+  /** What the page told within the first second: it may be of the time before. @type {Record<string, number>} */
+  const early = {}
   return {
     begin() {
       use = watch()
@@ -70,7 +72,15 @@ export async function watchApi({ pid, metricsUrl }, watch = () => watchProcess(p
       const metrics = await readMetrics(metricsUrl, GAUGES, SCRAPE_TIMEOUT_MS)
       for (const name of GAUGES) {
         const value = metrics.sum(name)
-        if (value === null || (isEarly && LOOP_DELAYS.includes(name))) continue
+        if (value === null) continue
+        if (LOOP_DELAYS.includes(name)) {
+          if (isEarly) early[name] = value
+          if (value === early[name]) {
+            // That it is told counts, too.
+            gauges[name] ??= { looks: 0, sum: 0, most: 0 }
+            continue
+          }
+        }
         const { looks = 0, sum = 0, most = value } = gauges[name] ?? {}
         gauges[name] = { looks: looks + 1, sum: sum + value, most: Math.max(most, value) }
       }

@@ -31,7 +31,7 @@ export async function startProbes({ target, database, generator }) {
   const postgres = await watchPostgres(database)
   const own = target.watch && { target: await target.watch() }
   await there?.begin()
-  // So everything that is measured over time begins here: a longer window for one part would dilute its share.
+  // Measurements over time begin here: a longer window for one part would dilute its share.
   const probes = Object.entries({
     api,
     postgres,

@@ -122,7 +122,7 @@ async function watch(database) {
 
 /**
  * Watches the CPU time of every Postgres on this machine that may run on one of these cores, or on any. The returned function gives the
- * cores used since then; null: unknown, as one of them has ended.
+ * cores used since then; null: unknown, if one of them has ended.
  * @param {string | null} cores
  */
 export function watchPostgresOn(cores) {

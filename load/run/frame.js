@@ -84,7 +84,7 @@ function methodOf(run, records) {
     ...loopLines(records),
     pinning,
     hosts.length > 0 &&
-      `Observed on ${hosts.join(' and ')}, by its own clock: the API's process and the kernel. Not observed: the CPU time of Postgres, and what the host took from it.`,
+      `Observed on ${hosts.join(' and ')}, ${hosts.length > 1 ? 'each by its own clock' : 'by its own clock'}: the API's process and the kernel. Not observed: a Postgres elsewhere, and what its host took from it.`,
     settingsText(records),
     `p50, p99 and max are ${isExact ? 'exact' : 'to four digits'}, over every request of a trial that was answered or timed out.`,
     late_ms.length > 0 && `The generator was late by at most ${Math.max(...late_ms)} ms at p99 in any trial.`,

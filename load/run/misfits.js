@@ -28,8 +28,7 @@ export function refuseMisfits({ name, loop }, flags, connections) {
     [`--unbounded: expected --driver vegeta, got ${name}, whose connections are a fixed set`]:
       flags.unbounded && name !== 'vegeta',
     '--unbounded: cannot be combined with --connections, which bounds vegeta': flags.unbounded && flags.connections,
-    '--sustained: expected an open-loop search for the capacity, without --rates and --speed':
-      flags.sustained && !finds,
+    '--sustained: expected an open-loop search for the capacity, without --rates or --speed': flags.sustained && !finds,
     '--speed: requires --replay': flags.speed && !flags.replay,
     '--duration: cannot be combined with --speed, which plays the whole log': flags.speed && flags.duration,
     [`--${other}: cannot be combined with --replay, which sends what the log holds`]: flags.replay && other,

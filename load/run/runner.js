@@ -164,7 +164,7 @@ async function runTrials({ experiment, run, plan, results }, state, records, io,
         timeout_s: plan.timeout_s,
         ...origin.of(load.driver),
         ...load,
-        warmup_s: opened.trials > 0 ? load.warmup_s : coldWarmup_s(step, records),
+        warmup_s: opened.trials > 0 ? load.warmup_s : coldWarmup_s(target, step, records),
       }
       progress.trialStarted(trialPlan, step.left_s, cell, step.about)
       const database = target.countsRows ? site.database : null
@@ -193,13 +193,13 @@ async function runTrials({ experiment, run, plan, results }, state, records, io,
 const CALM_S = 2
 
 /**
- * The warm-up of a target that has just started (s). If an interruption cut the trials of a cell that share a start, the target of the
- * first one had the longest warm-up; what starts instead needs as much.
- * @param {Step} step @param {TrialRecord[]} records
+ * The warm-up of a target that has just been opened (s). If an interruption cut the trials of a cell that share a start, the target of
+ * the first one had the longest warm-up; what starts instead needs as much. A service that runs already is as warm as before.
+ * @param {Target} target @param {Step} step @param {TrialRecord[]} records
  */
-function coldWarmup_s({ cell, load, restart, cold_warmup_s = 0 }, records) {
+function coldWarmup_s({ kind }, { cell, load, restart, cold_warmup_s = 0 }, records) {
   const last = records.at(-1)
-  const isCut = last && !restart && isSameCell(last.cell, cell)
+  const isCut = kind !== 'url' && last && !restart && isSameCell(last.cell, cell)
   const alike = isCut ? records.filter((record) => isSameCell(record.cell, cell)) : []
   return Math.max(load.warmup_s, cold_warmup_s, ...alike.map((record) => record.load.warmup_s))
 }
@@ -209,13 +209,19 @@ export function titleOf({ verb, run_id }) {
   return `Redline ${verb}: ${run_id}`
 }
 
-/** Warns once of what could not be read, since it is the same for every trial. @param {{ warnings: string[] }} run @param {TrialRecord} record */
+/** @param {string} what in the middle of a load @param {string} problem */
+function failedText(what, problem) {
+  return `the ${what} in some trials failed, so its effect is missing there: ${problem}`
+}
+
+/** Warns once of what could not be read or done. @param {{ warnings: string[] }} run @param {TrialRecord} record */
 function warnOfUnread({ warnings }, { probes }) {
   const { postgres_problem: look, checkpoint_problem, vacuum_problem } = probes.postgres ?? {}
-  const [page, upkeep] = [probes.api?.metrics_problem, checkpoint_problem ?? vacuum_problem]
+  const page = probes.api?.metrics_problem
   const texts = [
     ...(page ? [`the service's metrics page could not be read, so its own figures are missing: ${page}`] : []),
-    ...(upkeep ? [`a CHECKPOINT or VACUUM in some trials failed, so its effect is missing there: ${upkeep}`] : []),
+    ...(checkpoint_problem ? [failedText('CHECKPOINT', checkpoint_problem)] : []),
+    ...(vacuum_problem ? [failedText('VACUUM', vacuum_problem)] : []),
     ...(look ? [`--postgres-url could not be read in some trials, so its figures are missing there: ${look}`] : []),
   ]
   warnings.push(...texts.filter((text) => !warnings.includes(text)))

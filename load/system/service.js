@@ -48,7 +48,7 @@ export async function startService(
       if (await isReady()) return
       ending?.throwIfAborted()
     }
-    throw new NotReady(name, start_ms, lastWords(logFile))
+    throw new NotReady(`${name} was not ready within ${start_ms / 1000} s; its last words: ${lastWords(logFile)}`)
   }
 }
 

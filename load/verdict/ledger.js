@@ -56,7 +56,7 @@ function utilizations(trial) {
  */
 function isOurDisk({ api = {}, postgres = {}, here }) {
   if (postgres.cores) return true
-  return Object.keys(postgres).length === 0 && here === undefined && api.cpu_core_ratio !== undefined
+  return Object.keys(postgres).length === 0 && here === undefined && api.cpu_s !== undefined
 }
 
 /** Utilization of the cores that Postgres and the generator share; null: none, or unknown. @param {Partial<Probes>} probes older records lack some */

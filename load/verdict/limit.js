@@ -37,19 +37,25 @@ export function limitOf(record, slo) {
     (one) => isExcused || !EXCUSES.includes(one.resource) || isLimitOfLoop(one, found, record),
   )
   const atLimit = accusable.filter(({ reach }) => reach >= 1)
-  const nearly = accusable.filter(({ reach }) => reach >= NEARLY_SHARE)
+  const nearly = accusable
+    .filter(({ reach }) => reach >= NEARLY_SHARE)
+    .sort((a, b) => Number(isSoft(a)) - Number(isSoft(b)))
   const reached = atLimit.length === 0 || QUEUES.includes(atLimit[0].resource) ? nearly : atLimit
   const nearest = found.filter(({ reach }) => reach >= NEAR_SHARE).sort((a, b) => b.reach - a.reach)
   // A closed loop and the overload of a proof are always at a limit, whatever their latency.
   const isWithin = record.outcome.verdict === 'pass' && record.load.loop !== 'closed' && !record.doses
   if (isWithin) return limitWith(NONE, ['the SLO was met'], nearest[0])
-  if (reached.length === 0) {
-    const stages = lockStepOf(record)
-    const unexplained = ['none of the resources that we can see was at its limit']
-    return limitWith(stages ? LOCK_STEP : NONE, stages ?? unexplained, nearest[0])
-  }
+  const stages = reached.every(isSoft) ? lockStepOf(record) : null
+  if (stages) return limitWith(LOCK_STEP, stages, nearest[0])
+  if (reached.length === 0)
+    return limitWith(NONE, ['none of the resources that we can see was at its limit'], nearest[0])
   const [{ resource, evidence }, next] = reached
   return limitWith(resource, evidence, next ?? nearest.find((one) => one.resource !== resource))
+}
+
+/** Whether a limit on connections has closed none: requests may only wait in front of something slow. @param {{ resource: string, reach: number }} one */
+function isSoft({ resource, reach }) {
+  return resource === 'max-connections' && reach < 1
 }
 
 /**
@@ -57,8 +63,8 @@ export function limitOf(record, slo) {
  * @param {{ resource: string, reach: number }} one @param {{ resource: string, reach: number }[]} found @param {Pick<TrialRecord, 'load'>} record
  */
 function isLimitOfLoop({ resource, reach }, found, { load }) {
-  if (load.loop !== 'closed' || resource !== 'generator-cpu') return false
-  return found.every((other) => !OF_CORES.includes(other.resource) || other.reach <= reach)
+  if (load.loop !== 'closed' || resource !== 'generator-cpu' || reach < 1) return false
+  return found.every((other) => !OF_CORES.includes(other.resource) || other.reach < reach)
 }
 
 /**

@@ -135,8 +135,8 @@ export function provenBy(records) {
     (isFirst && isIdle && (busyRatio(records, elasticities) ?? 0) >= BUSY)
   const isAlone = isFirst && (!isIdle || (sharing.length === 1 && !takesTurns))
   if (isAlone) {
-    const suspects = [narrowest(pairs, first, moving)]
-    return { kind: 'full', suspects, isIdle: isIdle || isWaiting(pairs, first, elasticities) }
+    const one = narrowest(pairs, first, moving)
+    return { kind: 'full', suspects: [one], isIdle: isIdle || (one === first && isWaiting(pairs, first, elasticities)) }
   }
   const onFull = sharing.filter((one) => (busyRatio(records, [one]) ?? 0) >= FULL)
   const [fullest] = onFull
@@ -151,8 +151,8 @@ export function provenBy(records) {
 }
 
 /**
- * Whether Postgres' sessions wait for something else than their core, such as a trigger that sleeps: a stop of its processes prolongs that
- * too, but a slower core does not. @param {ReturnType<typeof pairsOf>} pairs @param {Elasticity} first @param {Elasticity[]} all
+ * Whether Postgres' sessions wait for something other than their core, such as a trigger that sleeps: a stop of its processes also
+ * prolongs that, but a slower core does not. @param {ReturnType<typeof pairsOf>} pairs @param {Elasticity} first @param {Elasticity[]} all
  */
 function isWaiting(pairs, first, all) {
   const isCore = (/** @type {Elasticity} */ { suspect }) => suspect.startsWith('core ')

@@ -150,7 +150,10 @@ export async function untilUnavailable(api, why) {
 
 /** The value of a counter, which has no line before it counts. @param {{ adminUrl: string | null }} api @param {string} name with its labels */
 export function counted(api, name) {
-  return metric(api, name).catch(() => 0)
+  return metric(api, name).catch((error) => {
+    if (/^expected the metric /.test(error.message)) return 0
+    throw error
+  })
 }
 
 /** No answer waits for the log, which comes a moment later. @param {Pick<Api, 'log'> | string} log an API's, or a file @param {RegExp} pattern */

@@ -4,6 +4,7 @@ import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { leashed } from '../../sql/leash.js'
 import { until } from './until.js'
 
 /** @import { ChildProcess } from 'node:child_process' */
@@ -31,7 +32,9 @@ export function startLab(argv, env = {}, { cwd, deadline_ms = DEADLINE_MS, stops
   const folder = IN_LOAD.includes(argv[0]) ? 'load' : 'tuning'
   const program = fileURLToPath(new URL(`../../${folder}/cli.js`, import.meta.url))
   const flags = stopsAt === undefined ? [] : [`--import=${STOP_AT}?words=${encodeURIComponent(stopsAt)}`]
-  const child = spawn(process.execPath, [...flags, program, ...argv], { cwd, env: Object.fromEntries(merged) })
+  // One that stands still would outlive a test that is killed.
+  const [command, ...args] = leashed([process.execPath, ...flags, program, ...argv], { signal: 'KILL' })
+  const child = spawn(command, args, { cwd, env: Object.fromEntries(merged) })
   const kill = () => void child.kill('SIGKILL')
   process.once('exit', kill)
   const output = { stdout: '', stderr: '' }

@@ -116,7 +116,7 @@ async function listening(server) {
 const OWN_PORTS = { first: 10_100, each: 20, blocks: 95 }
 let given = randomInt(OWN_PORTS.each)
 
-/** A loopback port that no other process takes: for a server that has to be told its port, and starts a moment later. */
+/** A loopback port that is rarely shared with another process: for a server that has to be told its port, and starts a moment later. */
 export async function ownPort() {
   const { first, each, blocks } = OWN_PORTS
   const own = first + each * (process.pid % blocks)

@@ -45,18 +45,27 @@ export async function whileCalm(t, most_ms, work) {
   return result
 }
 
-/** The most that the clock below moves at once. */
+/** Between two looks of the clock below, and the most that it moves from one to the next. */
 const TICK_MS = 50
+const MOST_MS = 250
 
 /**
- * A clock that moves by no more than a tick while this process stands still, for bounds on what other processes do: where the machine
- * stood still, they did, too.
+ * A clock that counts no more than a moment of each time that this process stands still, for bounds on what other processes do: where the
+ * machine stood still, they did, too.
  * @param {any} t
  * @returns {() => number} ms since it was started
  */
 export function startOwnClock(t) {
-  let ticks = 0
-  const ticking = setInterval(() => ticks++, TICK_MS)
-  t.teardown(() => clearInterval(ticking))
-  return () => ticks * TICK_MS
+  let [last_ms, own_ms] = [performance.now(), 0]
+  const look = () => {
+    const now_ms = performance.now()
+    own_ms += Math.min(now_ms - last_ms, MOST_MS)
+    last_ms = now_ms
+  }
+  const looking = setInterval(look, TICK_MS)
+  t.teardown(() => clearInterval(looking))
+  return () => {
+    look()
+    return own_ms
+  }
 }

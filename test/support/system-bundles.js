@@ -14,9 +14,11 @@ export const SYSTEM_BUNDLES = {
     'ssh-nofile',
     'ssh-parts',
     'sweep',
+    'tally',
   ]),
   tuning: filesIn('test/system/tuning', [
-    ...['ablate', 'balance', 'bench', 'compare', 'knobs', 'pgbouncer', 'processes', 'programs', 'ramp', 'verb-balance'],
+    ...['ablate', 'balance', 'bench', 'compare', 'faults', 'knobs', 'pgbouncer', 'processes', 'programs', 'ramp'],
+    'verb-balance',
   ]),
 }
 

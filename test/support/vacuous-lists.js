@@ -149,14 +149,14 @@ function mayBeEmpty(list, asked = []) {
   return true
 }
 
-/** A parameter, an import, or a variable that is a literal. @param {Identifier} identifier @param {string[]} asked */
+/** A parameter of a function around it, an import, or a variable that is a literal. @param {Identifier} identifier @param {string[]} asked */
 function isTable(identifier, asked) {
   const { text } = identifier
   if (asked.includes(text)) return false
   let is = false
   walk(identifier.getSourceFile(), (node) => {
     if (ts.isImportSpecifier(node) && node.name.text === text) is = true
-    if (ts.isParameter(node) && node.name.getText() === text) is = true
+    if (ts.isParameter(node) && node.name.getText() === text && isWithin(identifier, node.parent)) is = true
     if (ts.isVariableDeclaration(node) && node.name.getText() === text && node.initializer) {
       let value = node.initializer
       while (ts.isParenthesizedExpression(value)) value = value.expression

@@ -114,7 +114,8 @@ t.test('CI knows every test by name', async (t) => {
       .flatMap((file) => {
         const text = fs.readFileSync(path.join('test', tier, file), 'utf8')
         // Only titles that are written out: of a template, the list has what it became.
-        return [...text.matchAll(/^t\.test\(\s*'([^'\\]+)'/gm)].map(([, title]) => `test/${tier}/${file} > ${title}`)
+        const written = text.matchAll(/^t\.test\(\s*(?:'([^'\\]+)'|"([^"\\]+)")/gm)
+        return [...written].map(([, single, double]) => `test/${tier}/${file} > ${single ?? double}`)
       }),
   )
   t.ok(titles.length > 1000, `${titles.length} titles`)

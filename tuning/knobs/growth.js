@@ -37,7 +37,11 @@ export async function addIndexes(databaseUrl, number) {
 export async function fillTable(databaseUrl, rows, signal) {
   const session = await openSession(databaseUrl, { connectionTimeoutMillis: CONNECT_TIMEOUT_MS })
   try {
-    const { rows: found } = await session.query('SELECT pg_backend_pid() AS pid')
+    const cut = () => destroy(session)
+    signal.throwIfAborted()
+    signal.addEventListener('abort', cut)
+    const asking = session.query('SELECT pg_backend_pid() AS pid')
+    const { rows: found } = await asking.finally(() => signal.removeEventListener('abort', cut))
     const cancel = () => {
       ask(databaseUrl, `SELECT pg_cancel_backend(${found[0].pid})`).catch(() => destroy(session))
     }

@@ -15,6 +15,7 @@ import { claimsBlocks, failingBlocks, overheadBlocks, strategyBlocks } from '../
 import { CLAIMS } from '../experiments/playbook/claims.js'
 import { claimsTable, littleTable, nodesTable, summaryTable } from '../experiments/playbook/report.js'
 import { byLoadBlocks } from '../experiments/tune/by-load.js'
+import { effectsTable } from '../experiments/tune/report.js'
 import { EXERCISES } from '../workshop/exercises/index.js'
 import { exercisePage, exercisesTable, keyPage } from '../workshop/pages.js'
 import { pricesBlocks } from './ec2.js'
@@ -130,6 +131,14 @@ const PAGES = {
     verdicts: { run: 'playbook', of: ['answer', CONDITIONS] },
     little: { run: 'playbook', of: [({ findings }) => [littleTable(findings)]] },
     nodes: { run: 'playbook', of: [({ findings }) => [nodesTable(findings)]] },
+    growth: {
+      of: [
+        ({ findings }) => [effectsTable(findings, ['goodput', 'p99', 'cpu', 'postgres-cpu', 'wal'])],
+        'cells',
+        EVERY_TRIAL,
+        SETTINGS_TOO,
+      ],
+    },
     article: { of: [FIGURES, CONDITIONS] },
     ...Object.fromEntries(CLAIMS.map(({ chapter }) => [chapter, claimsOf(chapter)])),
   },

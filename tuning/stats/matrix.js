@@ -43,17 +43,19 @@ export function nextTrial(matrix, records, notApplied) {
     if (out.has(cellName(peak.cell)) || isSettled(records, isValid, tries)) return null
     return { ...peak, at: { ...peak.at, phase: PEAK }, left_s: durationOf(matrix) }
   }
-  const trials = groupBy(records, placeOf)
+  const units = visits.map(unitOf)
+  const repeated = new Set(units.filter((unit, i) => units.indexOf(unit) !== i))
+  const trials = groupBy(records, (record) => placeOf(record, repeated))
   for (const [i, visit] of visits.entries()) {
     if (out.has(cellName(visit.cell))) continue
     const own = (/** @type {string | undefined} */ kind) =>
-      trials.get(placeOf({ ...visit, at: { ...visit.at, kind } })) ?? []
+      trials.get(placeOf({ ...visit, at: { ...visit.at, kind } }, repeated)) ?? []
     for (const kind of kinds) {
       if (isSettled(own(kind), counts, tries)) continue
       const load = loadOf(visit, kind, own)
       if (!load) continue
       const at = kind === undefined ? visit.at : { ...visit.at, kind }
-      const restart = restarts && kinds.every((one) => own(one).length === 0)
+      const restart = restarts && (kinds.length === 1 || kinds.every((one) => own(one).length === 0))
       const left_s = (visits.length - i) * visit_s + later_s
       return { at, cell: visit.cell, left_s, ...(restart && { restart }), load }
     }
@@ -78,7 +80,16 @@ export function peakOf(records) {
   return trialsAt(records, { phase: PEAK }).at(0)?.traffic.goodput_rps ?? null
 }
 
-/** An order may have been drawn otherwise by an older version that began the run, so the cell counts, too. @param {Visit} visit */
-function placeOf({ at: { phase, block, position, kind }, cell }) {
-  return `${phase} ${block} ${position} ${kind} ${cellName(cell)}`
+/** What a block visits: a cell, and the fields that tell its trials apart. @param {Visit} visit */
+function unitOf({ at: { position, kind, ...at }, cell }) {
+  return JSON.stringify([Object.entries(at).sort(), cellName(cell)])
+}
+
+/**
+ * The place of a visit. The position counts only for a unit that a block visits more than once: the version that began the run may have
+ * drawn another order. @param {Visit} visit @param {Set<string>} repeated units
+ */
+function placeOf(visit, repeated) {
+  const unit = unitOf(visit)
+  return `${unit} ${repeated.has(unit) ? visit.at.position : ''} ${visit.at.kind}`
 }

@@ -1,4 +1,5 @@
 import { expandCores } from '../../system/machine.js'
+import { failingEntries } from '../latencies.js'
 
 /**
  * @import { limitOf } from '../limit.js'
@@ -33,24 +34,28 @@ export function finding(reach, ...evidence) {
 
 /**
  * Finding for a resource that makes requests fail.
- * @param {number} failed @param {Pick<Trial['traffic'], 'planned'>} traffic @param {Slo | null} slo accepts a share of errors; null: none
+ * @param {number} failed @param {Failing} traffic @param {Slo | null} slo accepts a share of errors; null: none
  *   is accepted @param {string[]} evidence
  */
-export function ofFailed(failed, { planned }, slo, ...evidence) {
-  const share = Math.max(ERROR_SHARE, slo ? acceptedShare(slo) : 0)
-  return failed === 0 ? NOTHING : finding(failed / planned / share, ...evidence)
+export function ofFailed(failed, traffic, slo, ...evidence) {
+  const share = Math.max(ERROR_SHARE, slo ? acceptedShare(slo, traffic) : 0)
+  return failed === 0 ? NOTHING : finding(failed / traffic.planned / share, ...evidence)
 }
 
-/** Finding for a limit of which each closed connection tells, unless the SLO accepts so many errors. @param {number} closed @param {Pick<Trial['traffic'], 'planned'>} traffic @param {Slo} slo @param {string[]} evidence */
-export function ofClosed(closed, { planned }, slo, ...evidence) {
-  const accepted = acceptedShare(slo) * planned
+/** Finding for a limit that closes connections, unless the SLO accepts so many errors. @param {number} closed @param {Failing} traffic @param {Slo} slo @param {string[]} evidence */
+export function ofClosed(closed, traffic, slo, ...evidence) {
+  const { planned } = traffic
+  const accepted = acceptedShare(slo, traffic) * planned
   return finding(closed > accepted ? 1 + closed / planned : closed / accepted, ...evidence)
 }
 
-/** Share of the requests that may fail within an SLO and those of its entries. @param {Slo} slo */
-export function acceptedShare({ success_ratio, by_entry = {} }) {
-  const entries = Object.values(by_entry).map((entry) => entry.success_ratio ?? 0)
-  return 1 - Math.max(success_ratio, ...entries)
+/**
+ * Share of the requests that may fail within an SLO, and within those of the entries that fail theirs.
+ * @param {Slo} slo @param {Failing} traffic @typedef {Pick<Trial['traffic'], 'planned' | 'by_entry'>} Failing
+ */
+export function acceptedShare(slo, traffic) {
+  const failing = failingEntries(traffic, slo).map(({ success_ratio }) => success_ratio ?? 0)
+  return 1 - Math.max(slo.success_ratio, ...failing)
 }
 
 /**

@@ -17,6 +17,8 @@ const MAX_WAIT_MS = 10
 
 /** Ratio to the next busiest resource. Two nearly equally busy cores are a tie, which does not incriminate the generator. */
 const BUSIER_TIMES = 1.1
+/** When a shared core is full, and how many times Postgres' share the generator's is: a closed loop always fills something, so the lead has to be clear. */
+const CROWDED = { open: { full: CORE_FULL_RATIO, times: 1 }, closed: { full: 0.97, times: 2 } }
 /** A host that starts later than both this and this share of the trial missed part of the load. */
 const START_MS = 250
 const START_SHARE = 0.1
@@ -33,7 +35,7 @@ export function generatorLateness(trial, slo) {
   if (traffic.hosts) return hostBehind(trial, slo)
   const { lateness_ms, cpu_core_ratio = 0, run_delay_ratio = 0 } = probes.generator
   const used = `the generator used ${wholePercent(cpu_core_ratio)} of a core and waited for it ${wholePercent(run_delay_ratio)} of the time`
-  if (load.loop === 'closed') return finding(cpu_core_ratio / coresUsable(trial) / CORE_FULL_RATIO, used)
+  if (load.loop === 'closed') return finding(cpu_core_ratio / coresUsable(trial) / COUNTED_FULL_RATIO, used)
   if (!lateness_ms) return NOTHING
   const late = `the generator was ${milliseconds(lateness_ms.p99)} late at p99`
   return finding(reachOf(lateness_ms, slo, load.timeout_s), late, used)
@@ -69,9 +71,9 @@ function reachOf(lateness_ms, slo, timeout_s) {
  * Whether the generator saturates the core that it shares with Postgres, where it has priority. The busiest resource bounds the
  * throughput (Denning & Buzen 1978, bottleneck analysis). The generator is to blame if that is the shared core, it uses more of the
  * core than Postgres does, and no core would be about as busy without it.
- * @param {Pick<Trial, 'target' | 'probes'>} trial
+ * @param {Pick<Trial, 'target' | 'load' | 'probes'>} trial
  */
-export function generatorCrowding({ target, probes }) {
+export function generatorCrowding({ target, load, probes }) {
   const shared = sharedCore(probes)
   // A service that is not pinned may use the same cores.
   if (!shared || target.cores === null) return NOTHING
@@ -79,9 +81,10 @@ export function generatorCrowding({ target, probes }) {
   const service = busyShare(probes.kernel, target.cores) ?? probes.api.main_core_ratio ?? 0
   const postgres = (probes.postgres.cpu_core_ratio ?? 0) / expandCores(cores).length
   const next = Math.max(service, utilization - generator_share)
-  if (generator_share <= postgres || utilization < BUSIER_TIMES * next) return NOTHING
+  const { full, times } = CROWDED[load.loop]
+  if (generator_share <= times * postgres || utilization < BUSIER_TIMES * next) return NOTHING
   return finding(
-    utilization / CORE_FULL_RATIO,
+    utilization / full,
     `the generator used ${wholePercent(generator_share)} of core ${cores}, on which Postgres also runs (${wholePercent(postgres)}): that core was ${wholePercent(utilization)} busy, the service's core ${wholePercent(service)}`,
   )
 }

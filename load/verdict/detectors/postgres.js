@@ -26,7 +26,7 @@ export function postgresConnections({ traffic, probes }, slo) {
   const full = connections / connections_max
   const taken = `${count(connections)} of ${count(connections_max)} connections of Postgres were taken`
   // Connections in use are no cause of waiting; refused ones are, unless the SLO accepts so many errors.
-  if (refused <= acceptedShare(slo) * traffic.planned) return finding(full * BESIDE_REACH, taken)
+  if (refused <= acceptedShare(slo, traffic) * traffic.planned) return finding(full * BESIDE_REACH, taken)
   return finding(full * (1 + refused / traffic.planned), taken, `${count(refused)} requests found no database`)
 }
 

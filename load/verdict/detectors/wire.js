@@ -60,7 +60,7 @@ export function acceptQueue({ settings, traffic, probes }) {
   const isCut = somaxconn && somaxconn < Number(LISTEN_BACKLOG)
   const cut = isCut ? `, of which net.core.somaxconn allows ${somaxconn}` : ''
   const backlog = LISTEN_BACKLOG ? ` (LISTEN_BACKLOG=${LISTEN_BACKLOG}${cut})` : ''
-  // Only a listener on this machine is looked at.
+  // Nobody looks at the listener of a service that only has a URL.
   const seen = accept_queue_max === undefined ? '' : `; up to ${count(accept_queue_max)} were seen waiting in it`
   // A connection that was turned away tries again a second later: it is late rather than an error.
   return ofFailed(

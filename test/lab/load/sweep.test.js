@@ -145,9 +145,12 @@ t.test('what breaks a run off', { jobs: 2 }, async (t) => {
     await stderrHas('trial 1:')
     /** @type {Set<string>} */
     const stopped = new Set()
+    t.teardown(() => {
+      for (const pid of stopped) if (isGenerator(pid)) signal(pid, 'SIGKILL')
+    })
     // One that is stopped when it has nothing left to do is killed, and the run goes on: then the next one.
     await until('the run to break off', () => {
-      for (const pid of generatorsOf(Number(child.pid))) if (stop(pid)) stopped.add(pid)
+      for (const pid of generatorsOf(Number(child.pid))) if (signal(pid, 'SIGSTOP')) stopped.add(pid)
       return child.exitCode !== null
     })
     const { code, stderr } = await ended
@@ -165,13 +168,18 @@ t.test('what breaks a run off', { jobs: 2 }, async (t) => {
 /** @param {number} lab that may have ended */
 function generatorsOf(lab) {
   const children = textOf(`/proc/${lab}/task/${lab}/children`).trim().split(' ')
-  return children.filter((pid) => /generator\.js/.test(textOf(`/proc/${pid}/cmdline`)))
+  return children.filter(isGenerator)
 }
 
-/** @param {string} pid of a process that may have ended */
-function stop(pid) {
+/** @param {string} pid */
+function isGenerator(pid) {
+  return /generator\.js/.test(textOf(`/proc/${pid}/cmdline`))
+}
+
+/** @param {string} pid of a process that may have ended @param {NodeJS.Signals} name */
+function signal(pid, name) {
   try {
-    return process.kill(Number(pid), 'SIGSTOP')
+    return process.kill(Number(pid), name)
   } catch {
     return false
   }

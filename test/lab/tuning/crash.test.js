@@ -1,5 +1,6 @@
 import fs from 'node:fs'
 import t from 'tap'
+import { GRACE_MS } from '../../../api/drain.js'
 import { BLOWS, runRounds } from '../../../tuning/experiments/crash-test/rounds.js'
 import { processesOf, readRun, startLab, temporaryFolder } from '../../support/lab.js'
 import { startServer } from '../../support/postgres.js'
@@ -26,12 +27,9 @@ t.test('crash-test: nothing is lost, doubled or invented whichever process dies,
   t.strictSame(await unknownOfDrains(t, 3), [0, 0, 0], 'a drain answers everybody')
 })
 
-/** A drain leaves an idle connection open for so long: who sends on it later, finds it closed. */
-const GRACE_MS = 250
-
 /**
- * The requests of unknown outcome in so many drains, by a client in this process. Those in which it stood still for nearly as long as the
- * grace do not count.
+ * The requests of unknown outcome in so many drains, by a client in this process. A drain leaves an idle connection open for the grace: who
+ * sends on it later, finds it closed. So those in which the client stood still for nearly as long do not count.
  * @param {any} t @param {number} count
  */
 async function unknownOfDrains(t, count) {

@@ -231,9 +231,13 @@ const CASES = [
     holds: (t, { run }) => {
       const [alone, one, two] = run.setups
       t.strictSame([alone.front, one.to_one, two.processes], ['direct', null, 2])
-      within(t, 1.25, alone.to_one, 'without HAProxy')
-      within(t, 1.6, two.to_one, 'two')
-      t.match(run.answer, /^Durable rows\/s relative to one API process behind HAProxy: one without HAProxy 1\.2\dx /)
+      // More cores are more set-ups, in other orders: the noise of these two depends on the machine.
+      near(t, alone.to_one.ratio, 1.25, 0.06, 'without HAProxy')
+      near(t, two.to_one.ratio, 1.6, 0.08, 'two')
+      t.match(
+        run.answer,
+        /^Durable rows\/s relative to one API process behind HAProxy: one without HAProxy: 1\.[123]\dx /,
+      )
     },
   },
   {
@@ -319,7 +323,10 @@ const CASES = [
       t.match(run.needs, { statement_ms: 5, nofile: 20_000 })
       near(t, run.needs.capacity_rps, 8000, 400, 'closed loop')
       near(t, run.needs.busy, 40, 2, "database connections by Little's law")
-      t.match(stdout, /What moves the goodput: POOL_MAX=20 instead of 160: 0\.(49|5\d)x .* \(worse\)\./)
+      t.match(
+        stdout,
+        /What moves the goodput by a tenth or more: POOL_MAX=20 instead of 160: 0\.(49|5\d)x .* \(worse\)\./,
+      )
       t.match(stdout, /- POOL_MAX: 8\d does what 160 does\. 20 instead of 160: p99 .* at 1x/)
       t.match(stdout, /- NOFILE: does nothing here\./)
       t.ok(run.elasticities.some((/** @type {any} */ one) => one.resource === 'api-cpu' && one.low < 0.1))
@@ -329,8 +336,7 @@ const CASES = [
   {
     name: 'tune --preset article: a service that loses nothing reproduces the capacity, and refutes what it cannot',
     verb: tune,
-    // The trial in the middle, which the check spoils, is by a generator whose invalid trials do not count.
-    argv: ['--preset', 'article', '--blocks', '1', '--duration', '2s', '--seed', '3'],
+    argv: ['--preset', 'article', '--blocks', '1', '--duration', '2s'],
     serve: createService({ capacity_rps: 1000, limit: 'pool-size' }),
     pictures: ['success'],
     holds: (t, { run }) => {

@@ -53,7 +53,7 @@ export async function checkCase(t, { verb, argv, serve, lab = {}, pictures, hold
   )
 
   await t.test('an invalid trial is repeated, and says nothing', async (/** @type {any} */ t) => {
-    const bad = Math.ceil(records.length / 2)
+    const bad = badOf(records)
     const onTrial = (/** @type {unknown} */ _, /** @type {number} */ started) => {
       return started === bad ? { errors: { 'client:ports': 1 } } : undefined
     }
@@ -64,6 +64,14 @@ export async function checkCase(t, { verb, argv, serve, lab = {}, pictures, hold
     t.not(second.outcome.verdict, 'invalid')
     for (const name of ['experiment', 'at', 'cell', 'load']) t.strictSame(second[name], first[name], name)
   })
+}
+
+/** The trial that is spoilt: the first from the middle on that counts only if it is valid. @param {any[]} records */
+function badOf(records) {
+  const middle = Math.ceil(records.length / 2)
+  // A load without bounds is the article's, which may break its own generator.
+  const found = records.find(({ trial, load }) => trial >= middle && load.unbounded !== true)
+  return found?.trial ?? middle
 }
 
 /** After how many trials a run is cut off: of a long one, a sample. @param {number} trials */

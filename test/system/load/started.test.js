@@ -4,6 +4,7 @@ import path from 'node:path'
 import t from 'tap'
 import { NotReady } from '../../../load/command/errors.js'
 import { startService } from '../../../load/system/service.js'
+import { logged } from '../../support/api.js'
 import { processesOf, readRun, readTrials, startLab, temporaryFolder } from '../../support/lab.js'
 import { httpServer, ownPort } from '../../support/servers.js'
 import { until } from '../../support/until.js'
@@ -131,7 +132,12 @@ t.test('a service that cannot be started is an error that says why', async (t) =
 
 t.test('a service that is not ready in time is an error in one line, with its last words', async (t) => {
   const logFile = `${temporaryFolder(t)}/log`
-  const options = { logFile, isReady: async () => false, stopGrace_ms: 1000, start_ms: 500 }
+  // The time is over after a look at the earliest: this one takes until the service has spoken, however slowly it starts.
+  const isReady = async () => {
+    await logged(logFile, /still booting/)
+    return false
+  }
+  const options = { logFile, isReady, stopGrace_ms: 1000, start_ms: 500 }
   const command = ['sh', '-c', 'echo still booting; exec sleep 60']
   await t.rejects(startService('the service', command, { ...options, cores: null }), {
     constructor: NotReady,

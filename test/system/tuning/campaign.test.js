@@ -3,10 +3,10 @@ import fs from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { main } from '../../../load/run/shell.js'
-import { freePorts } from '../../../load/system/ports.js'
 import { startOf } from '../../../sql/scratch.js'
 import { campaignOf } from '../../../tuning/pages/evidence/campaign.js'
 import { processesOf, temporaryFolder } from '../../support/lab.js'
+import { ownPort } from '../../support/servers.js'
 import { createShell } from '../../support/shell.js'
 import { until } from '../../support/until.js'
 
@@ -77,7 +77,7 @@ t.test('evidence of two commits is not mixed, and names that are no run are refu
 
 t.test('kill -9 of a campaign ends the run that it is measuring', { skip: withoutProc }, async (t) => {
   const folder = temporaryFolder(t)
-  const [port] = await freePorts(1)
+  const port = await ownPort()
   const start = `cd ${folder} && touch begun && exec sleep 300`
   const argv = ['sweep', '--url', `http://127.0.0.1:${port}/`, '--start', start]
   const node = process.versions.node.split('.')[0]
@@ -88,9 +88,15 @@ import { main } from '${SHELL}'
 const runs = ${JSON.stringify([{ name: 'first', minutes: 1, argv }])}
 await main({ evidence: campaignOf(runs) }, ['evidence', '--node', '${node}', '--out', '${folder}/runs'])`,
   )
-  const campaign = spawn(process.execPath, [`${folder}/campaign.mjs`], { stdio: 'ignore' })
+  const campaign = spawn(process.execPath, [`${folder}/campaign.mjs`], { stdio: ['ignore', 'ignore', 'pipe'] })
   t.teardown(() => campaign.kill('SIGKILL'))
-  await until('the run to wait for its service', () => fs.existsSync(`${folder}/begun`))
+  let said = ''
+  campaign.stderr.setEncoding('utf8').on('data', (chunk) => {
+    said += chunk
+  })
+  const isWaiting = () => fs.existsSync(`${folder}/begun`)
+  await until('the run to wait for its service', () => isWaiting() || campaign.exitCode !== null)
+  t.ok(isWaiting() && processesOf(folder).length > 1, `the campaign measures: ${said}`)
   campaign.kill('SIGKILL')
   await until('no process to be left', () => processesOf(folder).length === 0, SOON_MS)
   t.pass('neither the run nor its service is left')

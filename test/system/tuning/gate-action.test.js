@@ -6,12 +6,22 @@ import { temporaryFolder } from '../../support/lab.js'
 
 const ACTION = fileURLToPath(new URL('../../../tuning/experiments/gate/action.sh', import.meta.url))
 
+/** Nothing of git but its program: neither what a hook that runs the tests has set, nor the settings of who runs them. @param {string} home */
+function environmentOf(home) {
+  return { PATH: process.env.PATH, HOME: home, GIT_CONFIG_NOSYSTEM: '1' }
+}
+
 /** A repository with a merge, and a clone of it with only so many commits. @param {any} t @param {number} depth */
 function cloneOf(t, depth) {
   const folder = temporaryFolder(t)
   const identity = ['-c', 'user.name=a', '-c', 'user.email=a@a.test', '-c', 'commit.gpgsign=false']
+  const env = environmentOf(folder)
   const git = (/** @type {string[]} */ ...args) =>
-    execFileSync('git', ['-C', `${folder}/origin`, ...identity, ...args], { encoding: 'utf8', stdio: 'pipe' }).trim()
+    execFileSync('git', ['-C', `${folder}/origin`, ...identity, ...args], {
+      env,
+      encoding: 'utf8',
+      stdio: 'pipe',
+    }).trim()
   fs.mkdirSync(`${folder}/origin`)
   git('init', '--quiet', '--initial-branch=main')
   git('commit', '--quiet', '--allow-empty', '--message=base')
@@ -22,7 +32,10 @@ function cloneOf(t, depth) {
   git('merge', '--quiet', '--no-ff', '--message=merge', 'change')
   const head = git('rev-parse', 'HEAD')
   const clone = `${folder}/clone`
-  execFileSync('git', ['clone', '--quiet', `--depth=${depth}`, `file://${folder}/origin`, clone], { stdio: 'pipe' })
+  execFileSync('git', ['clone', '--quiet', `--depth=${depth}`, `file://${folder}/origin`, clone], {
+    env,
+    stdio: 'pipe',
+  })
   return { folder, clone, base, head }
 }
 
@@ -30,7 +43,8 @@ function cloneOf(t, depth) {
 function measured({ folder, clone }, env) {
   fs.mkdirSync(`${folder}/bin`, { recursive: true })
   fs.writeFileSync(`${folder}/bin/node`, '#!/bin/sh\necho "$@"\n', { mode: 0o755 })
-  const given = { PATH: `${folder}/bin:${process.env.PATH}`, RUNNER_TEMP: folder, GITHUB_OUTPUT: `${folder}/output` }
+  const own = environmentOf(folder)
+  const given = { ...own, PATH: `${folder}/bin:${own.PATH}`, RUNNER_TEMP: folder, GITHUB_OUTPUT: `${folder}/output` }
   const { status, stdout, stderr } = spawnSync('bash', [ACTION, 'measure'], {
     cwd: clone,
     env: { ...given, ...env },

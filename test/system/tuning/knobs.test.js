@@ -8,7 +8,7 @@ import { KNOBS } from '../../../tuning/knobs/knobs.js'
 import { loadOf } from '../../../tuning/knobs/means.js'
 import { openCell } from '../../../tuning/knobs/open-cell.js'
 import { newUser, post } from '../../support/api.js'
-import { rows } from '../../support/database.js'
+import { blockTable, rows } from '../../support/database.js'
 import { temporaryFolder } from '../../support/lab.js'
 import { newDatabase } from '../../support/postgres.js'
 import { until } from '../../support/until.js'
@@ -80,20 +80,26 @@ t.test('a table grows before a trial, has more indexes, and has neither afterwar
 })
 
 t.test('Ctrl-C cancels the filling of a table, in Postgres too', async (t) => {
-  const target = await open(t, { TABLE_ROWS: 10_000_000 })
+  const target = await open(t, { TABLE_ROWS: 1000 })
   t.teardown(target.stop)
+  const release = await blockTable(t, embedded.url)
   const controller = new AbortController()
   const filling = t.rejects(
     Promise.resolve(target.fill?.(controller.signal)),
     /canceling statement due to user request/,
   )
   const inserts = () => {
-    const active = "state = 'active' AND query LIKE 'INSERT INTO users%generate_series%'"
-    return rows(embedded.url, `SELECT 1 FROM pg_stat_activity WHERE ${active} AND pid <> pg_backend_pid()`)
+    const active =
+      "datname = current_database() AND state = 'active' AND query LIKE 'INSERT INTO users%generate_series%'"
+    return rows(
+      embedded.url,
+      `SELECT wait_event_type FROM pg_stat_activity WHERE ${active} AND pid <> pg_backend_pid()`,
+    )
   }
-  await until('Postgres to insert the rows', async () => (await inserts()).length === 1)
+  await until('the INSERT to wait for the table', async () => (await inserts())[0]?.wait_event_type === 'Lock')
   controller.abort(new Error('SIGINT'))
   await filling
+  await release()
   t.strictSame(await inserts(), [])
   t.strictSame(await rows(embedded.url, 'SELECT count(*)::int AS number FROM users'), [{ number: 0 }])
 })

@@ -66,11 +66,8 @@ t.test('the page of every verb', { skip }, async (t) => {
       await runReport(source)
       await looksRight(t, `${source}/report.html`, VIEWS[i % 4], pictures)
       const markdown = fs.readFileSync(`${source}/report.md`, 'utf8')
-      t.strictSame(
-        pictures.filter((picture) => !markdown.includes(`](${picture}.svg)`)),
-        [],
-        'report.md shows each',
-      )
+      const shown = pictures.filter((picture) => markdown.includes(`](${picture}.svg)`))
+      t.equal(shown.length, pictures.length, 'report.md shows each')
     })
   }
   await t.test('two runs side by side', async (t) => {

@@ -73,7 +73,7 @@ t.test('the report says what was pinned where', async (t) => {
   const pinning = /** @type {(plan: any) => string} */ (processes.pinning)
   t.match(
     pinning({ cores }),
-    /^The API processes took turns on the cores 0,1, the first on core 0; HAProxy, .* ran on core 1,/,
+    /^The API processes were spread over the cores 0,1, the first on core 0; HAProxy, .* ran on core 1,/,
   )
   t.match(pinning({ cores: null }), /^Nothing was pinned: this system has one core/)
 })

@@ -194,6 +194,64 @@ t.test('a row that gets no answer as refused rows are tried leaves room for anot
   t.strictSame(await Promise.all(rows), ['1', '2', '3', '6'])
 })
 
+t.test('refused rows without an answer leave room for others, however many connections they occupy', async (t) => {
+  mock.timers.enable({ apis: ['setTimeout'] })
+  t.teardown(() => mock.timers.reset())
+  const { statements, insertMany } = heldBatcher(1)
+  const rows = insertMany(4)
+  await turn()
+  statements[0].fail(new ApiError('row_refused'))
+  await turn()
+  t.equal(statements.length, 5)
+  const next = insertMany(2)
+  mock.timers.tick(1000)
+  await turn()
+  t.equal(statements.length, 6)
+  for (const sent of [5, 1, 2, 3, 4]) statements[sent].answer(undefined)
+  t.strictSame(await Promise.all([...next, ...rows]), ['1', '2', '3', '4', '5', '6'])
+})
+
+t.test('once the database fails, refused rows that were not sent yet are not tried', async (t) => {
+  const { statements, insertMany } = heldBatcher(1, { sharedMax: 2 })
+  const rows = Promise.allSettled(insertMany(5))
+  await turn()
+  statements[0].fail(new ApiError('row_refused'))
+  await turn()
+  statements[1].fail(new ApiError('outcome_unknown'))
+  await turn()
+  statements[2].answer(undefined)
+  const ends = (await rows).map((row) => (row.status === 'fulfilled' ? row.value : row.reason.code))
+  t.strictSame(ends, ['outcome_unknown', '1', ...Array(3).fill('database_unavailable')])
+  t.equal(statements.length, 3)
+})
+
+t.test('refused rows take the connections that others give back', async (t) => {
+  const { statements, insertMany } = heldBatcher(1, { roundTrip_ms: 35, sharedMax: 3 })
+  const rows = insertMany(1)
+  await turn()
+  statements[0].answer(undefined)
+  await turn()
+  for (const number of [3, 4]) {
+    rows.push(...insertMany(number))
+    await turn()
+  }
+  for (const refused of [1, 2]) {
+    statements[refused].fail(new ApiError('row_refused'))
+    await turn()
+  }
+  t.equal(statements.length, 6, 'two of the first three rows, and one of the others')
+  for (const sent of [3, 4]) statements[sent].answer(undefined)
+  await turn()
+  statements[5].answer(undefined)
+  await turn()
+  t.equal(statements.length, 9, 'one of the first three rows, and two of the others')
+  for (let sent = 6; sent < statements.length; sent++) {
+    statements[sent].answer(undefined)
+    await turn()
+  }
+  t.equal((await Promise.all(rows)).length, 8)
+})
+
 t.test('when a row is refused, each is tried alone; after any other error none is tried again', async (t) => {
   const { statements, insertMany } = heldBatcher(1)
   const refused = insertMany(3).map((row) => row.catch((error) => error.message))

@@ -19,7 +19,7 @@ t.test('clients get the files that the database leaves them', async (t) => {
 t.test('a pool that leaves clients a single file is warned of', async (t) => {
   t.equal(clientConnections(config, log, 64), 1)
   t.strictSame(warnings, [
-    'POOL_MAX=20 leaves clients one of the 64 files that may be open: lower it, or raise the limit (ulimit -Hn)',
+    'POOL_MAX=20 and PIPELINE_CONNECTIONS=10 leave clients one of the 64 files that may be open: lower them, or raise the limit (ulimit -Hn)',
   ])
 })
 
@@ -28,6 +28,6 @@ t.test('a pool larger than the limit on open files stops the start with one line
   t.type(error, ConfigError)
   t.equal(
     error.message,
-    'POOL_MAX: expected fewer than the 1024 files that may be open, got 2000; lower it, or raise the limit (ulimit -Hn)',
+    'POOL_MAX: expected fewer than the 1024 files that may be open, got 2000: lower it, or raise the limit (ulimit -Hn)',
   )
 })

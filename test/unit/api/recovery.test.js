@@ -87,7 +87,7 @@ for (const insertMode of MODES) {
     await clock.run(() => false, 1000)
     await post(1)
     t.strictSame(service.lines, [
-      { level: 'warn', message: 'database connections fail: answering 503 where none is left' },
+      { level: 'warn', message: 'database connections fail: answering 503 to the requests affected' },
       { level: 'info', message: 'database connections work again' },
     ])
   })

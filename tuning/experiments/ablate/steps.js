@@ -44,11 +44,11 @@ const BEFORE_TURN_RATIO = 0.1
  * @typedef {TrialRecord[]} Records
  */
 export function nextStep(plan, records, notApplied = []) {
-  const done = groupBy(records, ({ at }) => JSON.stringify(at))
+  const done = groupBy(records, placeOf)
   const trials = trialsOf(plan)
   const next = trials.findIndex(({ at, cell }) => {
     const isOut = notApplied.some((one) => isSameCell(one.cell, cell))
-    return !isOut && !isSettled(done.get(JSON.stringify(at)) ?? [], isTimely)
+    return !isOut && !isSettled(done.get(placeOf({ at, cell })) ?? [], isTimely)
   })
   if (next === -1) return proofStep(plan, records)
   return { ...trials[next], left_s: sumOf(trials.slice(next)) + proofOf_s(plan) }
@@ -82,6 +82,16 @@ export function durationOf(plan) {
 /** @param {{ load: { warmup_s: number, duration_s: number } }[]} trials @returns {number} seconds */
 function sumOf(trials) {
   return trials.reduce((sum, { load }) => sum + load.warmup_s + load.duration_s + BETWEEN_TRIALS_S, 0)
+}
+
+/**
+ * The place of a trial. A block visits only the whole more than once; of the others, the version that began the run may have drawn another
+ * order. @param {Pick<TrialRecord, 'at' | 'cell'>} trial
+ */
+function placeOf({ at, cell }) {
+  const isOnce = at.phase === 'blocks' && cell.variant !== WHOLE
+  const { position, ...others } = at
+  return JSON.stringify([Object.entries(isOnce ? others : at).sort(), cell.variant])
 }
 
 /** Sound trials by turns. @param {Records} records */

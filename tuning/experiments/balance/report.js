@@ -197,7 +197,8 @@ export function claimsBlocks({ plan, strategies, simulation }) {
   if (columns.length === 0) return []
   const [from, to] = [round_robin, adaptive].map(({ p50_ms }) => ({ mean_ms: p50_ms, error_ratio: Number.NaN }))
   const median_error_ratio = simulation?.few.median_error_ratio ?? Number.NaN
-  const isOfSamples = own.every(({ adaptive }) => Number(adaptive.digest_error_ratio) < median_error_ratio)
+  const isOfSamples =
+    own.length > 0 && own.every(({ adaptive }) => Number(adaptive.digest_error_ratio) < median_error_ratio)
   const byFigures = { ...claimsOf(from, to), digest: NONE }
   const all = [byFigures, ...columns]
   const { least, most } = claims.requests_ratio
@@ -230,7 +231,7 @@ export function claimsBlocks({ plan, strategies, simulation }) {
     list([
       'Time saved is the sum over all requests; requests in flight together save it together.',
       'Requests saved: the publication estimates them without a control group. Here, clients repeat each request until it succeeds, so adaptive saves requests only by meeting fewer errors. Where no endpoint fails, it saves none.',
-      `The publication estimates that the error of a T-Digest, whose medians are less accurate with few samples, is within ${wholePercent(claims.error_ratio)}. Computed here: the larger of the errors of the digest's median and 95th percentile against the exact ones, after ${count(plan.samples)} samples; and the error of the median that 95 % of random samples of ${round_robin_samples} from the published round robin do not exceed.${isOfSamples ? ' So the small sample is what makes such a median uncertain, not the digest.' : ''}`,
+      `The publication estimates that the error of a T-Digest, whose medians are less accurate with few samples, is within ${wholePercent(claims.error_ratio)}.${own.length > 0 ? ` Computed here: the larger of the errors of the digest's median and 95th percentile against the exact ones, after ${count(plan.samples)} samples; and the error of the median that 95 % of random samples of ${round_robin_samples} from the published round robin do not exceed.` : ''}${isOfSamples ? ' So the small sample is what makes such a median uncertain, not the digest.' : ''}`,
     ]),
   ]
 }

@@ -45,7 +45,7 @@ export const SIDES = ['a', 'b']
 export function design(plan, records, notApplied = []) {
   const visits = visitsOf({ cells: SIDES, anchor: null, blocks: plan.blocks, seed: plan.mix.seed })
   for (const [i, { block, position, cell: side }] of visits.entries()) {
-    const own = records.filter(({ at }) => at.block === block && at.position === position)
+    const own = records.filter(({ at, cell }) => at.block === block && cell.side === side)
     const next = nextOf(plan, block, own)
     if (!next) continue
     const { phase, ...load } = next

@@ -52,7 +52,7 @@ export function conclusionText(differences, sides) {
   const [those, these] = [PUBLISHED.compared, sidesText(sides)]
   const published = `It concludes that ${PUBLISHED.conclusion}.`
   if (better.length === differences.length) {
-    return `${published} Here, too, B is better in all ${better.length} comparisons, although those were ${those}, and these are ${these}.`
+    return `${published} Here, too, B is better in all ${better.length} comparisons. The publication compared ${those}; this run compared ${these}.`
   }
   const counts = [
     { text: 'better in', number: better.length },
@@ -61,5 +61,5 @@ export function conclusionText(differences, sides) {
     { text: 'not compared in', number: differences.length - known.length },
   ]
   const parts = counts.filter(({ number }) => number > 0).map(({ text, number }) => `${text} ${number}`)
-  return `${published} Of ${differences.length} comparisons here, B is ${parts.join(', ')}; the two conclusions need not agree, since those were ${those}, and these are ${these}.`
+  return `${published} Of ${differences.length} comparisons here, B is ${parts.join(', ')}; the two conclusions need not agree: the publication compared ${those}; this run compared ${these}.`
 }

@@ -65,7 +65,7 @@ function sentence({ verdict, deciding, criterion, plan, more, stages, broken, pa
 export function wantedText(more) {
   if (!Number.isFinite(more)) return ''
   if (more <= MOST_BLOCKS) return `About ${count(more)} blocks would decide (--blocks).`
-  return `Even ${count(MOST_BLOCKS)} blocks would not decide: the difference is too close to what is accepted (--tolerance).`
+  return `Even ${count(MOST_BLOCKS)} blocks would not decide: for this much noise, the difference is too close to what is accepted (--tolerance).`
 }
 
 /** The report as a comment for a pull request, with the machine and the command instead of the explanations. @param {GateFindings} findings @param {Run} run */

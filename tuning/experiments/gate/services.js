@@ -38,6 +38,6 @@ export async function openService({ side, start, side_rps = 0 }, place, plan, ch
 function inOrder(start, plan) {
   if (typeof start === 'string') return start === 'peak' ? ['base'] : ['base', 'head']
   const cells = canTogether(plan) ? TOGETHER : SIDES
-  const visits = visitsOf({ cells, anchor: null, blocks: start + 1, seed: plan.mix.seed })
-  return visits.filter(({ block }) => block === start).map(({ cell }) => cell)
+  const visits = visitsOf({ cells, anchor: null, blocks: start, seed: plan.mix.seed })
+  return visits.filter(({ block }) => block === start - 1).map(({ cell }) => cell)
 }

@@ -86,10 +86,6 @@ const CHAPTERS = {
         'Below the capacity, semi-spaces (halves of the young generation) of 64 MiB instead of 16 do not change the CPU per request.',
       test: { experiment: 'semi-space', measure: 'cpu', expect: 'same', least_ratio: 1.1 },
     },
-    'semi-space-saves-nothing-at-full-load': {
-      sentence: '… nor do they at full load.',
-      test: { experiment: 'semi-space-full', measure: 'cpu', expect: 'same', least_ratio: 1.1 },
-    },
     'node-24-costs-less': {
       sentence: 'Node 24 costs less CPU per request than Node 20 …',
       test: { experiment: 'node', measure: 'cpu', expect: 'less', least_ratio: 1.05 },

@@ -45,7 +45,6 @@ export const EXPERIMENTS = {
   'commit-single': cells(SINGLE, COMMITS),
   'commit-batched': cells(BATCHED, COMMITS),
   'semi-space': cells({}, [{ SEMI_SPACE_MB: 16 }, { SEMI_SPACE_MB: 64 }], { connections: 64, rate_rps: 8000, ...WARM }),
-  'semi-space-full': cells({}, [{ SEMI_SPACE_MB: 16 }, { SEMI_SPACE_MB: 64 }], { connections: 128, ...WARM }),
   node: cells({}, [{ NODE: 20 }, { NODE: 24 }, { NODE: 26 }], { connections: 64, rate_rps: 8000, ...WARM }),
   'log-line': cells({}, [{ LOG_LEVEL: 'info' }, { LOG_LEVEL: 'debug' }], { connections: 64, rate_rps: 5000 }),
   'fresh-connections': cells({}, [{ CONNECTIONS: 'kept' }, { CONNECTIONS: 'fresh' }], {

@@ -44,7 +44,7 @@ export async function openSetup(setup, place, { haproxy }) {
         countsRows: true,
       },
       ...{ pid: service.pid, cores: coresOf(service.pid), died, stop },
-      settings: { ...apis[0].settings, PROCESSES: count, API_CORES: apis.map((api) => api.cores).join(' ') },
+      settings: { ...apis[0].settings, PROCESSES: count, API_CORES: apis.flatMap((api) => api.cores ?? []).join(' ') },
     }
   } catch (error) {
     await stop()

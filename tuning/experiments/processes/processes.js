@@ -1,3 +1,4 @@
+import { COLD_WARMUP_S } from '../../../load/capacity/ladder.js'
 import { UsageError } from '../../../load/command/errors.js'
 import { durationFlag, numberFlag, seedFlag } from '../../../load/command/flags.js'
 import { localPlan } from '../../../load/run/plan.js'
@@ -14,7 +15,7 @@ import { analyse, report } from './report.js'
  */
 
 /** A 95 % interval needs at least six blocks. */
-const DEFAULTS = { blocks: 6, warmup_s: 1, duration: 3000, seed: 1 }
+const DEFAULTS = { blocks: 6, warmup_s: COLD_WARMUP_S, duration: 3000, seed: 1 }
 const QUICK = { blocks: 1, warmup_s: 0.5, duration: 1000 }
 const CONNECTIONS = 64
 const TIMEOUT_S = 10
@@ -32,7 +33,7 @@ export const processes = {
     quick: { value: '', about: 'one block of short trials: half a minute, and no interval' },
     seed: seedFlag(`seed of the orders and users (default ${DEFAULTS.seed})`),
   },
-  examples: `  npm run processes                                 about 2 minutes
+  examples: `  npm run processes                                 about 3 minutes
   npm run processes -- --quick                      half a minute
   INSERT_MODE=single npm run processes -- --duration 10s`,
   plan: planOf,
@@ -46,7 +47,7 @@ export const processes = {
   pinning: ({ cores }) => {
     if (!cores) return 'Nothing was pinned: this system has one core, or no taskset.'
     const { api, others } = cores
-    return `The API processes took turns on the cores ${api},${others}, the first on core ${api}; HAProxy, the generator and the lab ran on core ${others}, and so did Postgres if this run started it.`
+    return `The API processes were spread over the cores ${api},${others}, the first on core ${api}; HAProxy, the generator and the lab ran on core ${others}, and so did Postgres if this run started it.`
   },
   analyse,
   report,

@@ -58,7 +58,7 @@ function answerText(setups) {
   const compared = setups.filter(({ to_one }) => to_one)
   if (compared.length === 0) return 'Nothing was compared.'
   const texts = compared.map((one) => {
-    return `${one.front === 'direct' ? 'one without HAProxy' : `${one.processes} behind it`} ${ratioOf(one)}`
+    return `${one.front === 'direct' ? 'one without HAProxy' : `${one.processes} behind it`}: ${ratioOf(one)}`
   })
   return `Durable rows/s relative to one API process behind HAProxy: ${texts.join(', ')}.`
 }
@@ -77,7 +77,7 @@ function ratioOf({ to_one, is_limited }) {
 export function report({ plan, kept, setups, leftOut }) {
   const rows = setups.map((one) => [
     nameOf(one),
-    one.cores ? `core ${one.cores.replaceAll(' ', ', ')}` : NONE,
+    one.cores ? `core${one.cores.includes(' ') ? 's' : ''} ${one.cores.replaceAll(' ', ', ')}` : NONE,
     `${count(Math.round(one.goodput_rps))}/s`,
     milliseconds(one.p50_ms),
     ratioOf(one),
@@ -91,7 +91,7 @@ export function report({ plan, kept, setups, leftOut }) {
     ...(leftOut.length > 0 ? [list(leftOut)] : []),
     method([
       `Each block has every set-up once, in a random order (${blocks} x ${setupsOf(plan).length} trials of ${duration_s} s, ${connections[0]} connections, seed ${mix.seed}). Ratios are taken within a block; their intervals go by ranks, and need six blocks.`,
-      `HAProxy ${haproxy.version} has one thread, balances by leastconn, keeps connections, and neither checks the processes nor retries.`,
+      `HAProxy ${haproxy.version} has one thread, balances by leastconn, keeps connections, and neither checks the processes nor retries. In the table of trials, *API core* is HAProxy's share of a core where HAProxy is in front.`,
     ]),
   ]
 }

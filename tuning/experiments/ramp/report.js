@@ -45,7 +45,7 @@ function methodOf(findings) {
     `Closed loop, ${names.join(', ')}: each worker sends its next request when its answer has arrived. Workers are added until the mean latency is above ${milliseconds(ceiling_ms)}, and then tried between the last rung below it and the first above it; the rate at the ceiling is interpolated between those two, on logarithmic scales.`,
     `${blocks} blocks, each with every series in random order; a rung lasts ${duration_s} s after ${warmup_s} s of warm-up${cold}. After the first block, a climb begins just below the ceiling. Ratios are taken within a block; intervals are based on ranks and need six blocks.`,
     `All workers begin at once, so their first answers arrive sooner than later ones: the mean latency of a rung at the ceiling is up to ${tooLow} too low, and the number of workers as much too high; the rate is not affected.`,
-    'Rungs: medians of the blocks. Disks (of a local API): the sum of all disks of this machine; busy: the busiest one.',
+    'Rungs: medians of the blocks. Disks (of a side that this run started): the sum of all disks of its machine; busy: the busiest one.',
     ...(each.length > 0 ? [eachMethod(findings)] : []),
   ]
 }

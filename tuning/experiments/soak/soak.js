@@ -115,7 +115,7 @@ function growthOf({ value, ...shown }, records) {
   const processes = [...groupBy(records, ({ target }) => String(target.pid)).values()]
   const series = processes.map((own) => own.map(pointOf).filter(isFinitePoint))
   const points = series.flat()
-  const steady = series.map((own) => own.slice(Math.floor(own.length * START_SHARE)))
+  const steady = series.map((own) => own.slice(Math.ceil(own.length * START_SHARE)))
   const least_jump = Math.max(shown.least_jump, JUMP_TIMES * medianStep(steady))
   const stretches = steady.map((own) => stretchesOf(own, least_jump))
   const per_s = slopeOf(stretches.flat())

@@ -133,7 +133,7 @@ export function analyseMatrix(plan, records, notApplied = []) {
     capacity_rps: isKnown ? anchorCapacity(settled, records) : null,
     searched,
     plateau_rps: needs && plan.capacity_rps === null ? Math.round(needs.capacity_rps) : null,
-    fixed: preset === 'limits' ? SERVICE : {},
+    fixed: preset === 'limits' ? SERVICE : onlyLevels(knobs),
     undosed: undosedTexts(records),
     choices,
     finals: (isKnown ? finalistsOf(settled, records) : []).map((cell) => {
@@ -146,6 +146,11 @@ export function analyseMatrix(plan, records, notApplied = []) {
     by_load: effectsByLoad(knobs, records),
     reasons: needs ? reasonsOf(needs, plan.connections[0]) : {},
   }
+}
+
+/** Knobs with a single level, which all cells share. @param {TunePlan['knobs']} knobs @returns {Cell} */
+function onlyLevels(knobs) {
+  return Object.fromEntries(knobs.flatMap(({ name, levels }) => (levels.length === 1 ? [[name, levels[0]]] : [])))
 }
 
 /** The anchor's limit and its proof, and its capacity if it was searched for; null if neither. @param {TunePlan} plan @param {TrialRecord[]} records */

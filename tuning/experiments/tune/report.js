@@ -50,12 +50,12 @@ export function matrixReport(findings) {
   ]
 }
 
-/** An interval within this factor of 1 leaves no effect that matters. */
+/** An effect within this factor of 1 does not matter; of so many, noise makes some look certain. */
 const NARROW = 1.1
 
 /** @param {TuneFindings} findings */
 function sentence({ responses: [goodput] }) {
-  const moving = goodput.effects.filter(({ tied }) => !tied)
+  const moving = goodput.effects.filter(({ tied, ratio }) => !tied && (ratio < 1 / NARROW || ratio > NARROW))
   const unknown = goodput.effects.filter(({ high }) => !Number.isFinite(high))
   const undecided = unknown.map(({ name, level }) => `${name}=${level}`)
   const open = undecided.length > 0 ? ` Not decided, for too few pairs: ${undecided.join(', ')}.` : ''
@@ -63,12 +63,12 @@ function sentence({ responses: [goodput] }) {
   const wide = goodput.effects.filter(({ low, high }) => Number.isFinite(high) && (low < 1 / NARROW || high > NARROW))
   const excluded = wide.map((effect) => `${effect.name}=${effect.level} (${ratioText(effect)})`)
   if (moving.length === 0 && wide.length > 0)
-    return `No effect on the goodput is certain; not excluded: ${excluded.join(', ')}.${open}`
-  if (moving.length === 0) return `No knob moves the goodput further than two visits to the same cell differ.${open}`
+    return `No clear effect of a tenth or more on the goodput; not excluded: ${excluded.join(', ')}.${open}`
+  if (moving.length === 0) return `No knob moves the goodput by a tenth or more.${open}`
   const parts = moving.map((effect) => {
     return `${effect.name}=${effect.level} instead of ${effect.reference}: ${ratioText(effect)} (${effect.verdict})`
   })
-  return `What moves the goodput: ${parts.join('; ')}.${open}`
+  return `What moves the goodput by a tenth or more: ${parts.join('; ')}.${open}`
 }
 
 /** The anchor's limit, and the knobs that can therefore matter. @param {TuneFindings} findings @returns {Block[]} none if nothing was dosed */
@@ -84,12 +84,13 @@ function proofList({ anchor, searched, undosed, choices, plateau_rps }) {
 }
 
 /** @param {TuneFindings} findings @returns {Block[]} */
-function recommended({ choices, finals, responses }) {
-  const rows = choices.map(({ name, level, by, effect }) => [
+function recommended({ choices, finals, responses, fixed }) {
+  const turned = choices.filter(({ name }) => !(name in fixed))
+  const rows = turned.map(({ name, level, by, effect }) => [
     name,
     String(level),
     responses.find((response) => response.name === by)?.title ??
-      (KNOBS[name].advised ? 'no level was better' : 'not chosen by speed'),
+      (KNOBS[name].advised ? 'no clear gain' : 'not chosen by speed'),
     effect ? ratioText(effect) : NONE,
   ])
   return [
@@ -111,7 +112,7 @@ function tradeOff([best, reference]) {
   const [high_rps, low_rps] = [best?.capacity?.high_rps, reference?.capacity?.low_rps]
   if (!high_rps || !low_rps || high_rps >= low_rps) return []
   return [
-    'Within the SLO, the recommended settings hold less than the reference. They help where more is offered than the service can hold; where that is rare, keep the reference.',
+    'Within the SLO, the recommended settings sustain a lower rate than the reference. They were chosen for other reasons (see the table); if this rate matters more, keep the reference.',
   ]
 }
 
@@ -237,16 +238,15 @@ function effectsPicture({ name, title, better, effects }) {
 }
 
 /** @param {TuneFindings} findings */
-function methodLines({ anchor, blocks, capacity_rps, searched, plateau_rps, fixed }) {
+function methodLines({ preset, anchor, blocks, capacity_rps, searched, plateau_rps, fixed }) {
   const shares = WORDS.format(Object.values(OFFERED).map((share) => `${share}x`))
   const asked = `${count(Number(capacity_rps))}/s, as it was asked for`
   const found = searched?.capacity ? `the anchor's capacity (${capacityText(searched)})` : asked
   const basis = plateau_rps === null ? found : `what the anchor got through in a closed loop (${count(plateau_rps)}/s)`
   return [
-    ...(Object.keys(fixed).length > 0
-      ? [`All cells have ${cellName(fixed)}. Each pool is filled before the load.`]
-      : []),
-    `${blocks} blocks, each with every cell once in an order of its own and the anchor (${cellName(anchor)}) three times. Each visit restarts the service, reads its knobs back, and offers three rates: ${shares} of ${basis}.`,
+    ...(Object.keys(fixed).length > 0 ? [`All cells have ${cellName(fixed)}.`] : []),
+    ...(preset === 'limits' ? ['Each pool is filled before the load.'] : []),
+    `${blocks} blocks, each with every cell once in a varying random order and the anchor (${cellName(anchor)}) three times. Each visit restarts the service, reads its knobs back, and offers three rates: ${shares} of ${basis}.`,
     `Ratios are taken within a block, with all other knobs alike. The typical ratio and its ${CONFIDENCE * 100} % interval go by ranks (Hodges-Lehmann, Wilcoxon's signed ranks), which takes at least six pairs; of twenty intervals around no effect, one misses 1.`,
     'Tied: the interval contains 1, or the noise floor (two visits to the anchor in the same block, as many pairs) covers the ratio.',
     `No cell can get more through than is offered: a goodput of ${OFFERED.above}x the anchor's capacity is a lower bound. The capacity of the finalists is searched for.`,
@@ -260,7 +260,8 @@ export function matrixFiles(
   { run_id, machine, interrupted },
 ) {
   if (problem || !levels || interrupted) return /** @type {Record<string, string>} */ ({})
-  const lines = Object.entries(levels).map(([name, level]) => {
+  const turned = Object.entries(levels).filter(([name]) => !(name in fixed))
+  const lines = turned.map(([name, level]) => {
     if (KNOBS[name].by === 'environment') return `${name}=${level}`
     if (KNOBS[name].by === 'flag') return `# ${name}=${level}: node --max-semi-space-size=${level}`
     return `# ${name}=${level}: not a setting of the API (${KNOBS[name].about})`
@@ -270,7 +271,7 @@ export function matrixFiles(
     ...(Object.keys(fixed).length > 0 ? [`Measured with ${cellName(fixed)}`] : []),
     ...finals.map(finalText),
     ...tradeOff(finals),
-    ...(choices.some(({ by }) => by) ? [] : ['No level was better than the reference.']),
+    ...(choices.some(({ by }) => by) ? [] : ['No level was clearly better than the reference.']),
   ]
   return { [ENV_FILE]: [...notes.map((note) => `# ${note}`), ...lines, ''].join('\n') }
 }

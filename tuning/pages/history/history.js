@@ -152,7 +152,7 @@ function sentence(past, changes) {
     const level = (/** @type {number} */ from, /** @type {number} */ to) =>
       median(past.slice(from, to).map(({ middle_rps }) => middle_rps))
     const ratio = decimal(level(at, changes[i + 1] ?? past.length) / level(changes[i - 1] ?? 0, at), 2)
-    if (ratio === '1.00') return `the spread of the capacity changed at ${past[at].name}`
+    if (ratio === '1.00') return `the level or the spread of the capacity changed slightly at ${past[at].name}`
     return `the capacity changed at ${past[at].name} to ${ratio} times the level before`
   })
   return `${sweeps}: ${words.join(', and ')}.`

@@ -176,7 +176,7 @@ const FAILURES = [
   ],
   [
     'a service that was not ready in time',
-    new NotReady('the service', 60_000, 'booting'),
+    new NotReady('the service was not ready within 60 s; its last words: booting'),
     1,
     /^redline: the service was not ready within 60 s; its last words: booting\n$/,
   ],

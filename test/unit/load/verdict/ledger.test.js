@@ -68,10 +68,12 @@ t.test('the disk of the lab is charged only to what runs on its machine', async 
   const hasDisk = (/** @type {object} */ probes) =>
     ledgerOf(trial(probes)).some(({ resource }) => resource === 'the busiest disk')
   t.ok(hasDisk({}), 'Postgres is here')
-  t.ok(hasDisk({ api: { cpu_core_ratio: 0.4 }, postgres: {} }), 'a service here, with a database that nobody looked at')
+  const api = { cpu_core_ratio: 0.4, cpu_s: 0.8 }
+  t.ok(hasDisk({ api, postgres: {} }), 'a service here, with a database that nobody looked at')
+  t.notOk(hasDisk({ api: { cpu_core_ratio: 0.4 }, postgres: {} }), 'a service whose page told of its CPU time')
   t.notOk(hasDisk({ api: {}, postgres: {} }), 'a service elsewhere')
-  t.notOk(hasDisk({ api: { cpu_core_ratio: 0.4 }, postgres: { connections: 20 } }), 'a database elsewhere')
-  t.notOk(hasDisk({ api: { cpu_core_ratio: 0.4 }, postgres: {}, here: kernel }), 'a service on another host')
+  t.notOk(hasDisk({ api, postgres: { connections: 20 } }), 'a database elsewhere')
+  t.notOk(hasDisk({ api, postgres: {}, here: kernel }), 'a service on another host')
   t.ok(hasDisk({ postgres, here: kernel }), 'a service on another host, with its Postgres here')
 })
 

@@ -279,15 +279,15 @@ t.test('a limit whose core is mostly idle is marked', async (t) => {
   const of = (/** @type {number} */ busy_ratio) => provenBy(recordsWith({ [SERVICE]: 1 }, { busy: { 0: busy_ratio } }))
   t.match(of(0.2), { kind: 'full', isIdle: true })
   t.match(of(0.9), { kind: 'full', isIdle: false })
+})
 
-  t.test('Postgres whose sessions wait for something else than its core is marked, too', async (t) => {
-    const of = (/** @type {number} */ core) => {
-      const truth = { [POSTGRES]: 0.9, [OTHERS]: core, [SERVICE]: 0.1, [GENERATOR]: 0 }
-      return provenBy(recordsWith(truth, { busy: { 0: 0.6, 1: 0.9 } }))
-    }
-    t.match(of(0.3), { kind: 'full', isIdle: true }, 'a stop of its processes also prolongs what they wait for')
-    t.match(of(0.9), { kind: 'full', isIdle: false })
-  })
+t.test('Postgres whose sessions wait for something other than its core is marked, too', async (t) => {
+  const of = (/** @type {number} */ core) => {
+    const truth = { [POSTGRES]: 0.9, [OTHERS]: core, [SERVICE]: 0.1, [GENERATOR]: 0 }
+    return provenBy(recordsWith(truth, { busy: { 0: 0.6, 1: 0.9 } }))
+  }
+  t.match(of(0.3), { kind: 'full', isIdle: true }, 'a stop of its processes also prolongs what they wait for')
+  t.match(of(0.9), { kind: 'full', isIdle: false })
 })
 
 t.test('a core that is full in one trial only is not full', async (t) => {

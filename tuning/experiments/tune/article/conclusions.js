@@ -180,8 +180,8 @@ export function idleText(trials, bounded, { cpu_ratio, memory_ratio }) {
   const cores = broken.map(({ probes }) => Number(probes.api.cpu_core_ratio))
   if (broken.length === 0 || median(cores) >= IDLE_RATIO) return null
   const limits = breakdown(totalsOf(bounded.map(({ limit }) => ({ [limit.resource]: 1 }))))
-  const others = limits ? ` (with bounded connections, the limits of the same overloads were: ${limits})` : ''
-  return `The article found an idle machine beside its failures: the CPU at ${wholePercent(cpu_ratio)}, the memory at ${wholePercent(memory_ratio)}. Here, in ${broken.length} of ${trials.length} trials by the generator with its defaults, the generator was the limit${others}, and the service used ${wholePercent(Math.min(...cores))} to ${wholePercent(Math.max(...cores))} of its core: **the API idled while the generator broke.**`
+  const others = limits ? ` (with bounded connections, the limits in rows 3 to 7 were: ${limits})` : ''
+  return `The article reports failures while the CPU was only ${wholePercent(cpu_ratio)} busy (and the memory ${wholePercent(memory_ratio)} full). Here, in ${broken.length} of ${trials.length} trials by the generator with its defaults, the generator was the limit${others}, and the service used ${wholePercent(Math.min(...cores))} to ${wholePercent(Math.max(...cores))} of its core: **the API idled while the generator broke.**`
 }
 
 /** @param {typeof COMPARISONS[number]} comparison @param {TrialsOf} trialsOf */

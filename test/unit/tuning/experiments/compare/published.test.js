@@ -16,31 +16,31 @@ const CONCLUSIONS = [
     'agrees if B is better in everything',
     [BETTER, BETTER],
     OURS,
-    / Here, too, B is better in all 2 comparisons, although those were two public services .*, and these are two configurations of one API on one machine\.$/,
+    / Here, too, B is better in all 2 comparisons\. The publication compared two public services .*; this run compared two configurations of one API on one machine\.$/,
   ],
   [
     'says why it need not agree where B is better in some',
     [BETTER, WORSE, TIED, UNKNOWN],
     OURS,
-    / Of 4 comparisons here, B is better in 1, worse in 1, tied with A in 1, not compared in 1; the two conclusions need not agree, since those were .*, and these are two configurations of one API on one machine\.$/,
+    / Of 4 comparisons here, B is better in 1, worse in 1, tied with A in 1, not compared in 1; the two conclusions need not agree: the publication compared .*; this run compared two configurations of one API on one machine\.$/,
   ],
   [
     'names no machine that it does not know',
     [TIED, TIED],
     THEIRS,
-    / Of 2 comparisons here, B is tied with A in 2; .* and these are two services that were already running, each behind a URL\.$/,
+    / Of 2 comparisons here, B is tied with A in 2; .* this run compared two services that were already running, each behind a URL\.$/,
   ],
   [
     'holds where nothing could be compared, and for one side of ours',
     [UNKNOWN, UNKNOWN],
     { a: OURS.a, b: THEIRS.b },
-    / Of 2 comparisons here, B is not compared in 2; .* and these are this API and a service that was already running\.$/,
+    / Of 2 comparisons here, B is not compared in 2; .* this run compared this API and a service that was already running\.$/,
   ],
   [
     'says so if the sides ran on two machines',
     [WORSE, WORSE],
     { a: OURS.a, b: { ...OURS.b, ssh: { host: 'box' } } },
-    / B is worse in 2; .* and these are two configurations of one API on two machines\.$/,
+    / B is worse in 2; .* this run compared two configurations of one API on two machines\.$/,
   ],
 ]
 

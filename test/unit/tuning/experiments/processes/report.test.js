@@ -43,7 +43,7 @@ t.test('processes: a full generator gives no ratio', async (t) => {
   const full = loaded(({ processes }) => (processes === 2 ? 0.95 : 0.5))
   t.strictSame(limited(full), [false, false, true])
   t.match(textOf(full), /\| 2, behind HAProxy +\| .*\| +the generator was the limit \|/)
-  t.match(analyse(PLAN, full).kept.answer, /one without HAProxy 1\.00x .*, 2 behind it the generator was the limit\./)
+  t.match(analyse(PLAN, full).kept.answer, /one without HAProxy: 1\.00x .*, 2 behind it: the generator was the limit\./)
 })
 
 t.test('processes: a set-up without a trial that counts is named, and rules out an answer', async (t) => {

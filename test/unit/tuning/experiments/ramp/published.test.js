@@ -17,27 +17,27 @@ const CONCLUSIONS = [
   [
     'another number of A, and CPU the other way round',
     { work: work(4, 3.5, 4.5), cpu_ratio: 1.7, sides: OURS },
-    / Here, it does the work of 4\.00 \[3\.50–4\.50\] A, with 1\.70x of A's CPU: this differs from the published figures, as it may: those were two machines with different disks, and these are two configurations of one API on one machine\.$/,
+    / Here, it does the work of 4\.00 \[3\.50–4\.50\] A, with 1\.70x of A's CPU: this differs from the published figures, as it may: they compared two machines with different disks; this run compared two configurations of one API on one machine\.$/,
   ],
   [
     'fewer than published',
     { work: work(1.2, 1.1, 1.3), cpu_ratio: Number.NaN, sides: { ...OURS, b: { url: 'http://b/', file: null } } },
-    / work of 1\.20 \[1\.10–1\.30\] A: this differs .*, and these are this API and a service that was already running\.$/,
+    / work of 1\.20 \[1\.10–1\.30\] A: this differs .*; this run compared this API and a service that was already running\.$/,
   ],
   [
     'the same number, but CPU the other way round',
     { work: work(1.6, 1.4, 1.8), cpu_ratio: 1.2, sides: OURS },
-    /: this differs from the published figures, as it may: those were /,
+    /: this differs from the published figures, as it may: they compared /,
   ],
   [
     'an interval that reaches into the published range, and less CPU',
     { work: work(1.9, 1.7, 2.1), cpu_ratio: 0.9, sides: OURS },
-    /: this agrees with the published figures, although those were two machines .*, and these are two configurations of one API on one machine\.$/,
+    /: this does not contradict the published figures, which compared two machines .*; this run compared two configurations of one API on one machine\.$/,
   ],
   [
     'two hosts of one API',
     { work: work(1.6, 1.5, 1.7), cpu_ratio: 0.6, sides: HOSTS },
-    /: this agrees .*, and these are one configuration of one API on two machines\.$/,
+    /: this does not contradict .*; this run compared one configuration of one API on two machines\.$/,
   ],
   [
     'too few blocks for an interval',
@@ -75,7 +75,7 @@ t.test('the report has every published claim next to ours, and names the backgro
   t.match(text, /\| latency, B to A .*, as its text claims +\| +0\.50x \| +0\.50x \|/)
   t.match(text, /\| efficiency, B to A .*, as its text claims +\| +at least 2x \| +2\.00x \|/)
   t.match(text, /\| CPU, B to A +\| +0\.60x \| +1\.00x \|/)
-  t.match(text, /- By the published figures, one B does .* these are two services that were already running/)
+  t.match(text, /- By the published figures, one B does .* this run compared two services that were already running/)
   t.match(text, /Here: no background writes\.\n/)
   t.match(textOf({ background_rps: 200 }), /Here: 200 background writes\/s\.\n/)
 })

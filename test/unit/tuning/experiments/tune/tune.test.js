@@ -108,7 +108,7 @@ t.test('settings that hold less within the SLO than the reference are recommende
     const run = { run_id: 'r', machine: { cpu_model: 'a CPU', cores: 2 }, interrupted: false }
     return matrixFiles(/** @type {any} */ (findings), /** @type {any} */ (run))['recommended.env']
   }
-  t.match(fileWith(999), /^# Within the SLO, the recommended settings hold less than the reference\./m)
+  t.match(fileWith(999), /^# Within the SLO, the recommended settings sustain a lower rate than the reference\./m)
   t.notMatch(fileWith(1000), 'Within the SLO')
   t.end()
 })
@@ -286,7 +286,7 @@ t.test('its conclusions, tested on trials that are made up', async (t) => {
   t.match(codeZero.evidence[0], /, 10\.0 % by a reset; [\d,]+ failed because the generator was out of ports$/)
   t.match(
     found.idle,
-    /^The article found an idle machine beside its failures: the CPU at 13 %, the memory at 70 %\. Here, in 48 of 48 trials by the generator with its defaults, the generator was the limit \(with bounded connections, the limits of the same overloads were: 30 × \S+\), and the service used 20 % to 20 % of its core: \*\*the API idled while the generator broke\.\*\*$/,
+    /^The article reports failures while the CPU was only 13 % busy \(and the memory 70 % full\)\. Here, in 48 of 48 trials by the generator with its defaults, the generator was the limit \(with bounded connections, the limits in rows 3 to 7 were: 30 × pool-size\), and the service used 20 % to 20 % of its core: \*\*the API idled while the generator broke\.\*\*$/,
   )
   const unmeasured = analyseArticle(ARTICLE, []).conclusions.map(({ verdict }) => verdict)
   t.strictSame(unmeasured, Array(verdicts.length).fill('not measured'))

@@ -1,7 +1,8 @@
 import t from 'tap'
-import { countClosedLoop } from '../../../../../load/generators/drivers/tally.js'
+import { countClosedLoop } from '../../../load/generators/drivers/tally.js'
+import { within } from '../../support/until.js'
 
-/** @import { Answered } from '../../../../../load/generators/drivers/tally.js' */
+/** @import { Answered } from '../../../load/generators/drivers/tally.js' */
 
 /** A closed loop of 50 ms in which one request goes on until the end of the load was reported. @param {(answered: Answered) => void} late */
 async function endsOf(late) {
@@ -23,7 +24,7 @@ async function endsOf(late) {
   }
   const { completed } = await countClosedLoop(/** @type {any} */ ({ mix: {} }), phase, async (_, answered) => {
     answered('', 201, 1)
-    await reported
+    await within('the report of the end', reported)
     late(answered)
   })
   return { ends, completed }
