@@ -34,7 +34,7 @@ const GAUGES = [
 
 /** Gauges that tell the longest delay of the last second, or since the page was last read. */
 const LOOP_DELAYS = GAUGES.filter((name) => /event_?loop_(delay|lag)/.test(name))
-/** What is told until then may be of a stall before the load; the page may go on telling it for another second. */
+/** Until then, the page may still report a stall from before the load, and it may repeat that value for another second. */
 const LOOP_DELAYS_FROM_MS = 1000
 
 /** Time in garbage collection; for the JVM, the time for which it paused. */
@@ -58,7 +58,7 @@ export async function watchApi({ pid, metricsUrl }, watch = () => watchProcess(p
   const { page: first, problem: firstProblem } = await readPage(metricsUrl, SCRAPE_TIMEOUT_MS)
   /** @type {Gauges} */
   const gauges = {}
-  /** What the page told within the first second: it may be of the time before. @type {Record<string, number>} */
+  /** Values reported within the first second, which may date from before the load. @type {Record<string, number>} */
   const early = {}
   return {
     begin() {
@@ -76,7 +76,7 @@ export async function watchApi({ pid, metricsUrl }, watch = () => watchProcess(p
         if (LOOP_DELAYS.includes(name)) {
           if (isEarly) early[name] = value
           if (value === early[name]) {
-            // That it is told counts, too.
+            // The gauge exists, even if it says nothing about this load.
             gauges[name] ??= { looks: 0, sum: 0, most: 0 }
             continue
           }

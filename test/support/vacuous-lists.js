@@ -23,7 +23,7 @@ export function checkLoop(list, body, report) {
 }
 
 /**
- * What is said of all elements of a list is true of an empty one. What a function returns, the text does not tell.
+ * Any claim about all elements of a list is true if the list is empty. The source does not show what a function returns.
  * @param {CallExpression} assertion @param {Report} report
  */
 export function checkAll(assertion, report) {

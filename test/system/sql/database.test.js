@@ -86,7 +86,7 @@ t.test('what cannot be opened is refused with what was expected', async (t) => {
   }
 })
 
-t.test('a role that may not apply the schema is told what it needs', async (t) => {
+t.test('a role without the privilege to apply the schema gets an error that says what it needs', async (t) => {
   const { url } = await newDatabase(t)
   const poor = Object.assign(new URL(url), { username: `poor_${process.pid}`, password: 'poor' })
   await rows(url, `CREATE ROLE ${poor.username} LOGIN PASSWORD 'poor'`)

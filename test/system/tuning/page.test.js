@@ -203,7 +203,7 @@ function whatStops(url) {
     )
     fetch(url).then(
       () => resolve('nothing'),
-      // The violation is told about the same time.
+      // The browser reports the violation at about the same time.
       () => setTimeout(() => resolve('no rule of its own'), 10_000),
     )
   })

@@ -29,7 +29,7 @@ t.test('a path that was given for HAProxy is HAProxy, or refused', async (t) => 
   }
 })
 
-t.test('processes: --quick asks for less, and a flag beside it wins', async (t) => {
+t.test('processes: --quick measures less, and other flags override it', async (t) => {
   const plan = (/** @type {object} */ flags) =>
     processes.plan({ haproxy: 'test/support/simulated/haproxy', ...flags }, {})
   t.match(plan({}), { blocks: 6, duration_s: 3 })

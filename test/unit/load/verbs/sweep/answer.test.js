@@ -57,14 +57,11 @@ t.test('unlike costs of a request are not blamed on the machine: its speed was m
   t.equal(textsOf({ records: [record(20), record(30)] }).length, 3, 'the speed was not measured')
 })
 
-t.test(
-  'what is said of trials near the capacity leaves out a proof, and trials at another speed of the core',
-  async (t) => {
-    const usual = [record(20, 4), record(21, 4), record(22, 4)]
-    const dosed = { ...record(50), at: { phase: 'proof' }, doses: [] }
-    t.strictSame(nearCapacity(capacity, /** @type {any} */ ([...usual, dosed, record(50, 8)])), usual)
-  },
-)
+t.test('figures near the capacity exclude the trials of a proof and those at another core speed', async (t) => {
+  const usual = [record(20, 4), record(21, 4), record(22, 4)]
+  const dosed = { ...record(50), at: { phase: 'proof' }, doses: [] }
+  t.strictSame(nearCapacity(capacity, /** @type {any} */ ([...usual, dosed, record(50, 8)])), usual)
+})
 
 t.test('nothing is promised without a trustworthy answer', async (t) => {
   const promises = (/** @type {object} */ findings) =>

@@ -86,7 +86,7 @@ async function copiesOf(t, factors) {
   return folder
 }
 
-t.test('of fewer sweeps than could show a change, that is said, however clear the jump', async (t) => {
+t.test('too few sweeps to show a change: the answer says so, however clear the jump', async (t) => {
   const folder = await copiesOf(t, [1, 1.001, 0.999, 1.002, 0.5, 0.501, 0.499, 0.502])
   const { code, stdout } = await ran(folder)
   t.equal(code, 0, stdout)
