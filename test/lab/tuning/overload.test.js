@@ -11,7 +11,7 @@ t.test('overload: the peak, and what an interruption leaves', async (t) => {
     trials.map(({ at, load }) => [at, load.loop]),
     [
       [{ phase: 'peak' }, 'closed'],
-      [{ phase: 'load', share: 0.5, position: 1 }, 'open'],
+      [{ phase: 'load', share: 0.5, block: 0, position: 1 }, 'open'],
     ],
   )
   t.equal(trials[1].load.rate_rps, Math.round(0.5 * trials[0].traffic.goodput_rps))

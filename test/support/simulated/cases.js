@@ -170,10 +170,10 @@ const CASES = [
   {
     name: 'overload: all of the peak is left where the rest is refused',
     verb: overload,
-    argv: ['--duration', '2s'],
+    argv: ['--duration', '2s', '--blocks', '1'],
     serve: createService({ capacity_rps: 4000, refusal: 503, noise: 0.02 }),
     pictures: [],
-    holds: (t, { records }) => {
+    holds: (t, { run, records }) => {
       const [peak, crowd, ...loads] = records.map(({ traffic }) => traffic.goodput_rps)
       near(t, peak, 4000, 400, 'the peak')
       near(t, crowd, 4000, 400, 'as many connections as the loads')
@@ -185,7 +185,7 @@ const CASES = [
         ],
       )
       const { report, analyse } = /** @type {any} */ (overload)
-      const [{ text }] = report(analyse(null, records))
+      const [{ text }] = report(analyse(run.plan, records))
       t.match(text, /closed loop: [\d,]+\/s \(\d+ % of it with 2,000 connections\); goodput left/)
       const shares = loads.map((goodput_rps) => goodput_rps / peak)
       for (const [i, share] of [0.5, 1, 0.5, 1, 0.5].entries()) near(t, shares[i], share, 0.1, `load ${i + 1}`)
@@ -194,7 +194,7 @@ const CASES = [
   {
     name: 'overload --db-delay: every load meets the distance',
     verb: overload,
-    argv: ['--duration', '2s', '--db-delay', '5ms', '--connections', '500'],
+    argv: ['--duration', '2s', '--db-delay', '5ms', '--connections', '500', '--blocks', '1'],
     serve: createService({ capacity_rps: 4000, refusal: 503, noise: 0.02 }),
     pictures: [],
     holds: (t, { records }) => {

@@ -5,39 +5,44 @@ import { answer, method, table } from '../../../load/report/blocks.js'
 import { breakdown, count, mebibytes, milliseconds, NONE, offered, wholePercent } from '../../../load/report/format.js'
 import { localPlan } from '../../../load/run/plan.js'
 import { openPlanned } from '../../../load/run/runner.js'
+import { median } from '../../../load/verdict/ranks.js'
 import { openCell } from '../../knobs/open-cell.js'
-import { nextTrial, peakOf, trialsAt } from '../../stats/matrix.js'
+import { groupBy, totalsOf } from '../../stats/design.js'
+import { nextTrial, peakOf } from '../../stats/matrix.js'
+import { spread } from '../../stats/spread.js'
 
 /**
  * @import { Experiment } from '../../../load/run/experiment.js'
  * @import { Cell, Plan, Step, TrialRecord } from '../../../load/report/record.js'
  * @import { Place } from '../../../load/run/site.js'
- * @import { Matrix } from '../../stats/matrix.js'
+ * @import { Matrix, Visit } from '../../stats/matrix.js'
  */
 
-const DEFAULTS = { duration: 60_000, connections: 2000, seed: 1 }
-const QUICK = { duration: 10_000 }
+const DEFAULTS = { repeats: 5, duration: 15_000, connections: 2000, seed: 1 }
+const QUICK = { repeats: 1, duration: 10_000 }
 const TIMEOUT_S = 5
 /** Maximum level of the knob DB_DELAY_MS (tuning/knobs). */
 const MAX_DELAY_MS = 1000
 
 /**
- * The loads, in this order: a closed loop for the peak, one with as many connections as the overloads (each open connection costs CPU, so
- * that alone lowers the rate), then shares of the peak in an open loop.
+ * A block has a closed loop for the peak, one with as many connections as the overloads (each open connection costs CPU, so that alone
+ * lowers the rate), and shares of the first peak in an open loop. Every other block goes backwards, so that a drift of the machine
+ * affects all loads alike.
  */
 const CLOSED = { driver: 'autocannon', loop: /** @type {const} */ ('closed'), rate_rps: null, connections: 500 }
-const PEAK = { ...CLOSED, warmup_s: COLD_WARMUP_S, duration_s: 5 }
+const PEAK = 'peak'
 const CROWD = 'crowd'
 const SHARES = [0.5, 2, 0.5, 3, 0.5]
-const HALF = { warmup_s: 2, duration_s: 5 }
+const SHORT = { warmup_s: 2, duration_s: 5 }
 
 /** How much of the peak is left in an overload, and how soon does the service recover? @type {Experiment<OverloadPlan>} */
 export const overload = {
   name: 'overload',
   about: 'how much of the peak is left at two and three times its rate?',
   flags: {
+    blocks: numberFlag(`passes over all loads (default ${DEFAULTS.repeats})`, 1, 100),
     duration: durationFlag(`duration of each overload (default ${DEFAULTS.duration / 1000}s)`),
-    quick: { value: '', about: 'overloads of 10s: about a minute' },
+    quick: { value: '', about: 'one block, overloads of 10s: about a minute' },
     'db-delay': {
       ...durationFlag('simulated slowness of the database: added to each statement (default none)'),
       parse: delay,
@@ -46,35 +51,20 @@ export const overload = {
     connections: numberFlag(`connections of the open loop (default ${DEFAULTS.connections})`, 1, 15_000),
     seed: seedFlag(`seed of the users (default ${DEFAULTS.seed})`),
   },
-  examples: `  npm run overload                  about 3 minutes
+  examples: `  npm run overload                  about 7 minutes
   npm run overload -- --quick
   MAX_QUEUE_MS=100 INSERT_MODE=prepared npm run overload -- --duration 10s`,
   plan(flags) {
-    const { duration: duration_ms, connections, seed } = { ...DEFAULTS, ...(flags.quick && QUICK), ...flags }
+    const usual = { ...DEFAULTS, ...(flags.quick && QUICK) }
+    const { duration: duration_ms, connections, seed, repeats, blocks = repeats } = { ...usual, ...flags }
     const far = flags['db-delay'] && { cell: { DB_DELAY_MS: flags['db-delay'] } }
-    return { ...localPlan({ seed, duration_s: duration_ms / 1000, timeout_s: TIMEOUT_S }), open: connections, ...far }
+    const plan = localPlan({ seed, duration_s: duration_ms / 1000, timeout_s: TIMEOUT_S })
+    return { ...plan, blocks, open: connections, ...far }
   },
   design,
   open: (cell, place, plan) => (cell ? openFar(cell, place) : openPlanned(cell, place, plan)),
-  analyse(_, records) {
-    // Earlier versions had no crowd.
-    const valid = records.filter((record) => isValid(record) && record.at.phase !== CROWD)
-    const wanted = SHARES.length + 1
-    const problem = valid.length === wanted ? null : `${valid.length} of ${wanted} loads had a valid trial`
-    const open = valid.filter(({ at }) => at.share !== undefined)
-    return {
-      problem,
-      peak_rps: peakOf(records) ?? Number.NaN,
-      records,
-      open,
-      crowd: trialsAt(records, { phase: CROWD }).at(0),
-    }
-  },
-  report: ({ peak_rps, records, open, crowd }) => [
-    answer(sentence(peak_rps, open, crowd)),
-    loads(peak_rps, records),
-    method(isSplit(records) ? [METHOD, SPLIT] : [METHOD]),
-  ],
+  analyse,
+  report: ({ loads }) => [answer(sentence(loads)), loadTable(loads), method([METHOD, SPLIT])],
 }
 
 /** Without the requested distance, there is nothing to measure. @param {Cell} cell @param {Place} place @throws {UsageError} */
@@ -90,78 +80,138 @@ function delay(text) {
   return ms !== undefined && Number.isInteger(ms) && ms <= MAX_DELAY_MS ? ms : undefined
 }
 
-const METHOD =
-  'Latency counts from the intended send time, so it grows without bound where the service neither serves nor refuses all that is offered. Each half load begins 2 s after the overload before it.'
-const SPLIT =
-  'The time in the service counts from the sending. Before that a request waits in its client for a free connection, which no service can shorten except by answering as fast as is offered.'
-
 /**
- * @typedef {Plan & { open: number, cell?: Cell }} OverloadPlan open: connections; cell: for all loads; if absent, the API as it is
+ * @typedef {Plan & { blocks?: number, open: number, cell?: Cell }} OverloadPlan open: connections; cell: for all loads; if absent, the API
+ *   as it is
  * @param {OverloadPlan} plan @param {TrialRecord[]} records @returns {Step | null}
  */
-export function design({ duration_s, open: connections, cell }, records) {
+export function design(plan, records) {
+  const { duration_s, open: connections, cell } = plan
   const peak_rps = peakOf(records)
   if (peak_rps === 0) return null
   /** @type {Matrix} */
   const matrix = {
-    peak: { cell: cell ?? null, load: PEAK },
-    visits: [
-      ...(connections === PEAK.connections ? [] : [{ cell: cell ?? null, at: { phase: CROWD, position: 0 } }]),
-      ...SHARES.map((share, i) => ({ cell: cell ?? null, at: { phase: 'load', share, position: i + 1 } })),
-    ],
-    loadOf: ({ at: { share } }) => {
-      if (share === undefined) return { ...CLOSED, connections, ...HALF }
+    peak: { cell: cell ?? null, load: { ...CLOSED, ...SHORT, warmup_s: COLD_WARMUP_S } },
+    visits: visitsOf(plan),
+    loadOf: ({ at: { phase, share } }) => {
+      if (phase === PEAK) return { ...CLOSED, ...SHORT }
+      if (phase === CROWD) return { ...CLOSED, connections, ...SHORT }
       const rate_rps = Math.max(1, Math.round(Number(peak_rps) * share))
-      const times = share < 1 ? HALF : { warmup_s: 0.5, duration_s }
+      const times = share < 1 ? SHORT : { warmup_s: 0.5, duration_s }
       return { driver: 'paced', loop: 'open', rate_rps, connections, ...times }
     },
-    // On average: half of the loads are short.
-    visit_s: (HALF.warmup_s + HALF.duration_s + duration_s) / 2,
+    // On average: two of seven loads are overloads.
+    visit_s: (5 * (SHORT.warmup_s + SHORT.duration_s) + 2 * duration_s) / 7,
     tries: MAX_INVALID,
   }
   return nextTrial(matrix, records, [])
 }
 
-/** @param {number} peak_rps @param {TrialRecord[]} open @param {TrialRecord | undefined} crowd */
-function sentence(peak_rps, open, crowd) {
-  const share = (/** @type {TrialRecord} */ { traffic }) => wholePercent(traffic.goodput_rps / peak_rps)
-  const crowded = crowd && ` (${share(crowd)} of it with ${count(Number(crowd.load.connections))} connections)`
-  const left = open
-    .filter(({ load }) => Number(load.rate_rps) > peak_rps)
-    .map((record) => `${share(record)} of it at ${record.at.share}x`)
-  if (Number.isNaN(peak_rps)) return 'The peak in a closed loop was not measured.'
+/** All visits but the first peak, which comes before them. @param {OverloadPlan} plan @returns {Visit[]} */
+function visitsOf({ blocks = 1, open, cell }) {
+  const crowd = open === CLOSED.connections ? [] : [{ phase: CROWD }]
+  const loads = [{ phase: PEAK }, ...crowd, ...SHARES.map((share) => ({ phase: 'load', share }))]
+  const visits = Array.from({ length: blocks }, (_, block) => {
+    const order = block % 2 === 1 ? loads.toReversed() : loads
+    return order.map((at, position) => ({ cell: cell ?? null, at: { ...at, block, position } }))
+  })
+  return visits.flat().slice(1)
+}
+
+/**
+ * The valid trials of each kind of load, and what they got compared with the closed loops of their own blocks. Earlier versions had one
+ * block, and did not say so.
+ * @param {OverloadPlan} plan @param {TrialRecord[]} records
+ */
+function analyse(plan, records) {
+  const valid = records.filter(isValid)
+  const blockOf = (/** @type {TrialRecord} */ { at: { block = 0 } }) => block
+  const placeOf = (/** @type {TrialRecord} */ { at: { block = 0, position = PEAK } }) => `${block} ${position}`
+  const shares = new Map(records.map((record) => [placeOf(record), record.at.share]))
+  const nameOf = (/** @type {TrialRecord} */ record) => {
+    const { phase, share, position } = record.at
+    if (share === undefined) return phase
+    const before = shares.get(`${blockOf(record)} ${position - 1}`)
+    return share < 1 && before > 1 ? `${share}x after ${before}x` : `${share}x`
+  }
+  const byName = groupBy(valid, nameOf)
+  const ratiosTo = (/** @type {string} */ reference, /** @type {TrialRecord[]} */ trials) =>
+    trials.map((record) => {
+      const own = byName.get(reference)?.find((other) => blockOf(other) === blockOf(record))
+      return own ? record.traffic.goodput_rps / own.traffic.goodput_rps : Number.NaN
+    })
+  const loads = NAMES.flatMap((name) => {
+    const trials = byName.get(name) ?? []
+    if (trials.length === 0) return []
+    return [{ name, trials, of_peak: ratiosTo(PEAK, trials), of_crowd: ratiosTo(CROWD, trials) }]
+  })
+  const wanted = visitsOf(plan).length + 1
+  const measured = new Set(valid.map(placeOf)).size
+  const problem = measured === wanted ? null : `${measured} of ${wanted} loads had a valid trial`
+  return { problem, loads }
+}
+
+/** Kinds of loads, as the table lists them. */
+const NAMES = [PEAK, CROWD, '0.5x', '2x', '0.5x after 2x', '3x', '0.5x after 3x']
+
+/** @typedef {ReturnType<typeof analyse>['loads']} Loads */
+
+/** 86 [81–95] % @param {number[]} ratios */
+function percents(ratios) {
+  const text = spread(
+    ratios.map((ratio) => ratio * 100),
+    0,
+  )
+  return text === NONE ? NONE : `${text} %`
+}
+
+/** @param {Loads} loads */
+function sentence(loads) {
+  const [peak, crowd] = [PEAK, CROWD].map((name) => loads.find((load) => load.name === name))
+  if (!peak) return 'The peak in a closed loop was not measured.'
+  const crowded =
+    crowd && ` (${percents(crowd.of_peak)} of it with ${count(Number(crowd.trials[0].load.connections))} connections)`
+  const left = loads
+    .filter(({ trials }) => trials[0].at.share > 1)
+    .map(({ name, of_peak }) => `${percents(of_peak)} of it at ${name}`)
+  const peak_rps = median(peak.trials.map(({ traffic }) => traffic.goodput_rps))
   return `Peak in a closed loop: ${count(Math.round(peak_rps))}/s${crowded ?? ''}; goodput left in an overload: ${left.join(', ') || 'not measured'}.`
 }
 
-/** Whether the time since sending is known; earlier versions did not record it. @param {TrialRecord[]} records */
-const isSplit = (records) => records.some(({ traffic }) => traffic.ok_service_ms)
-
-/** @param {number} peak_rps @param {TrialRecord[]} records */
-function loads(peak_rps, records) {
-  const rows = records.map(({ at, load, outcome, traffic, probes: { api } }) => [
-    `${at.share === undefined ? at.phase : `${at.share}x`}${isValid({ outcome }) ? '' : ' (invalid)'}`,
-    offered(load),
-    count(Math.round(traffic.goodput_rps)),
-    wholePercent(traffic.goodput_rps / peak_rps),
-    milliseconds(traffic.ok_latency_ms?.p50),
-    milliseconds(traffic.ok_latency_ms?.p99),
-    ...(isSplit(records) ? [milliseconds(traffic.ok_service_ms?.p99)] : []),
-    count(traffic.status[503] ?? 0),
-    breakdown(traffic.errors),
-    wholePercent(api.cpu_core_ratio),
-    api.rss_bytes === undefined ? NONE : mebibytes(api.rss_bytes),
-  ])
-  const accepted = ['accepted p50', 'p99', ...(isSplit(records) ? ['p99 in the service'] : [])]
+/** @param {Loads} loads */
+function loadTable(loads) {
+  const hasCrowd = loads.some(({ name }) => name === CROWD)
+  const rows = loads.map(({ name, trials, of_peak, of_crowd }) => {
+    const of = (/** @type {(record: TrialRecord) => number | undefined} */ value) =>
+      trials.map((record) => value(record) ?? Number.NaN)
+    const rss_bytes = Math.max(...of(({ probes }) => probes.api.rss_bytes))
+    return [
+      name,
+      String(trials.length),
+      offered(trials[0].load),
+      spread(
+        of(({ traffic }) => traffic.goodput_rps),
+        0,
+      ),
+      percents(of_peak),
+      ...(hasCrowd ? [percents(of_crowd)] : []),
+      milliseconds(median(of(({ traffic }) => traffic.ok_latency_ms?.p50))),
+      milliseconds(median(of(({ traffic }) => traffic.ok_latency_ms?.p99))),
+      milliseconds(median(of(({ traffic }) => traffic.ok_service_ms?.p99))),
+      count(Math.round(median(of(({ traffic }) => traffic.status[503] ?? 0)))),
+      breakdown(totalsOf(trials.map(({ traffic }) => traffic.errors))),
+      wholePercent(median(of(({ probes }) => probes.api.cpu_core_ratio))),
+      Number.isNaN(rss_bytes) ? NONE : mebibytes(rss_bytes),
+    ]
+  })
   const head = [
-    'load',
-    'offered',
-    'goodput/s',
-    "of the closed loop's rate",
-    ...accepted,
-    '503',
-    'errors',
-    'API core',
-    'RSS',
+    ...['load', 'trials', 'offered', 'goodput/s', 'of the closed loop', ...(hasCrowd ? ['of the crowd'] : [])],
+    ...['accepted p50', 'p99', 'p99 in the service', '503', 'errors', 'API core', 'RSS'],
   ]
   return table(head, rows, { name: 'loads' })
 }
+
+const METHOD =
+  'Latency counts from the intended send time, so it grows without bound where the service neither serves nor refuses all that is offered. Each half load begins 2 s after the load before it. A trial is compared with the closed loops of its own block; the figures are medians of the valid trials, in brackets the least and the most, the errors are totals, and RSS is the most.'
+const SPLIT =
+  'The time in the service counts from the sending. Before that a request waits in its client for a free connection, which no service can shorten except by answering as fast as is offered.'

@@ -11,10 +11,10 @@ export const RUNS = Object.freeze(
     { name: 'tune', minutes: 7, argv: ['tune'] },
     { name: 'article', minutes: 28, argv: ['tune', '--preset', 'article'], needsVegeta: true },
     { name: 'bench', minutes: 18, argv: ['bench', '--driver', 'wrk'] },
-    { name: 'overload', minutes: 3, argv: ['overload'] },
+    { name: 'overload', minutes: 7, argv: ['overload'] },
     {
       name: 'overload-far',
-      minutes: 3,
+      minutes: 7,
       argv: ['overload', '--db-delay', '5ms'],
       env: { BATCH_MAX_ROWS: '20', MAX_QUEUE_MS: '100' },
     },
