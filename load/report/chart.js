@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { COLOURS, darkStyle } from './colours.js'
+import { printable } from './format.js'
 import { dotsOption } from './forms/dots.js'
 import { heatOption } from './forms/heat.js'
 import { xyOption } from './forms/xy.js'
@@ -61,7 +62,8 @@ function accessible(svg, { name, title, about }, width, height) {
     .replace(/(id="|url\(#)zr\d+-/g, (_, start) => `${start}${id}-`)
     .replace(/<[^>]*>/g, (tag) => tag.replace(/(\d+\.\d\d)\d+/g, '$1'))
   const head = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" aria-labelledby="${id}-title ${id}-about">`
-  return `${head}<title id="${id}-title">${escaped(title)}</title><desc id="${id}-about">${escaped(about)}</desc>${inner}</svg>`
+  const named = `<title id="${id}-title">${escaped(title)}</title><desc id="${id}-about">${escaped(about)}</desc>`
+  return printable(`${head}${named}${inner}</svg>`)
 }
 
 /** Escapes text for HTML, including attributes in quotes. @param {string} text */

@@ -2,6 +2,11 @@
 
 export const NONE = '–'
 
+/** Replaces characters that a terminal obeys, or that XML 1.0 cannot hold, even escaped (its production 2). @param {string} text */
+export function printable(text) {
+  return text.replace(/\r\n/g, '\n').replace(/[^\P{Cc}\t\n]|[\ufffe\uffff]/gu, '\ufffd')
+}
+
 /** The rate of an open loop, or the connections of a closed one. @param {any} load */
 export function offered({ rate_rps, connections }) {
   return rate_rps === null ? `${count(connections)} conn.` : `${count(rate_rps)}/s`
@@ -26,13 +31,18 @@ export function figure(value) {
 /** @type {Map<string, Intl.NumberFormat>} cached, since creating one takes far longer than using it */
 const formats = new Map()
 
-/** 12345.67 -> 12,345.7 @param {number} value @param {number} most decimals @param {number} [least] decimals kept even if zero */
+/** 12345.67 -> 12,345.7, -0.04 -> 0.0 @param {number} value @param {number} most decimals @param {number} [least] decimals kept even if zero */
 export function decimal(value, most, least = most) {
   // Shortcut for most figures: Intl takes ten times as long.
   if (least === 0 && value >= 0 && value < 1000 && Number.isInteger(value)) return String(value)
   const key = `${least} ${most}`
   const format =
-    formats.get(key) ?? new Intl.NumberFormat('en-US', { minimumFractionDigits: least, maximumFractionDigits: most })
+    formats.get(key) ??
+    new Intl.NumberFormat('en-US', {
+      minimumFractionDigits: least,
+      maximumFractionDigits: most,
+      signDisplay: 'negative',
+    })
   formats.set(key, format)
   return format.format(value)
 }
@@ -50,9 +60,9 @@ export function percent(ratio) {
   return `${(Math.floor(Number((ratio * 10_000).toFixed(6))) / 100).toFixed(2)} %`
 }
 
-/** About three digits, in ms or s. @param {number | undefined} ms */
+/** About three digits, in ms or s. @param {number | null | undefined} ms null: JSON's NaN */
 export function milliseconds(ms) {
-  if (ms === undefined || Number.isNaN(ms)) return NONE
+  if (typeof ms !== 'number' || !Number.isFinite(ms)) return NONE
   if (ms < 1000) return `${ms < 10 ? ms.toFixed(2) : ms.toFixed(ms < 100 ? 1 : 0)} ms`
   return `${(ms / 1000).toFixed(2)} s`
 }

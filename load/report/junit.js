@@ -1,12 +1,9 @@
-import { offered } from './format.js'
+import { offered, printable } from './format.js'
 
 /** @import { Run, TrialRecord } from './record.js' */
 
 /** @type {Record<string, string>} */
 const ESCAPED = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', '\n': '&#10;' }
-/** Characters that XML 1.0 cannot hold, even escaped (its production 2). */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters meant
-const UNFIT = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g
 
 /**
  * A run as a test suite, for CI: whether it has a trustworthy answer and, if rates were requested, whether each of them met the SLO.
@@ -72,5 +69,5 @@ function attributes(values) {
 
 /** @param {string} text @param {RegExp} special */
 function safe(text, special = /[&<>]/g) {
-  return text.replace(UNFIT, '\ufffd').replace(special, (character) => ESCAPED[character])
+  return printable(text).replace(special, (character) => ESCAPED[character])
 }

@@ -1,4 +1,5 @@
 import { markdownTable } from 'markdown-table'
+import { printable } from './format.js'
 
 /** @import { Block, Item } from './blocks.js' */
 
@@ -11,7 +12,7 @@ export function markdownOf(blocks) {
 function blockMarkdown(block) {
   switch (block.kind) {
     case 'heading':
-      return `## ${block.text}`
+      return `## ${oneLine(block.text)}`
     case 'list':
     case 'method':
       return block.items.flatMap(itemLines).join('\n')
@@ -22,17 +23,22 @@ function blockMarkdown(block) {
       return `![${`${title}: ${about}`.replace(/[[\]\\\r\n]/g, ' ')}](${name}.svg)`
     }
     default:
-      return block.text
+      return oneLine(block.text)
   }
 }
 
 /** One line for an item, and one for each of its sub-items. @param {Item} item */
 export function itemLines(item) {
-  if (typeof item === 'string') return [`- ${item}`]
-  return [`- ${item.text}`, ...item.items.map((text) => `  - ${text}`)]
+  if (typeof item === 'string') return [`- ${oneLine(item)}`]
+  return [`- ${oneLine(item.text)}`, ...item.items.map((text) => `  - ${oneLine(text)}`)]
 }
 
 /** Removes characters with which text from outside could open a column or a row of its own. @param {string[]} cells */
 export function plainCells(cells) {
-  return cells.map((text) => text.replace(/[|\r\n]/g, ' '))
+  return cells.map((text) => oneLine(text).replaceAll('|', ' '))
+}
+
+/** Keeps a message of several lines from beginning sections or items of its own. @param {string} text */
+function oneLine(text) {
+  return printable(text.replace(/[\r\n]+/g, ' '))
 }

@@ -1,6 +1,7 @@
 import { markdownTable } from 'markdown-table'
 import wrapAnsi from 'wrap-ansi'
 import { sectionsOf } from './blocks.js'
+import { printable } from './format.js'
 import { itemLines, plainCells } from './markdown.js'
 
 /** @import { Block } from './blocks.js' */
@@ -41,7 +42,7 @@ function blockText(block, columns) {
 /** Paths and URLs are never broken, since people copy them. @param {string} line @param {number} columns */
 function lineText(line, columns) {
   const [dash] = /^( *- )?/.exec(line) ?? ['']
-  const text = wrapAnsi(line.slice(dash.length), columns - dash.length)
+  const text = wrapAnsi(printable(line.slice(dash.length)), columns - dash.length)
   return dash + text.replaceAll('\n', `\n${' '.repeat(dash.length)}`)
 }
 

@@ -43,8 +43,10 @@ function logScale(values) {
   const ticks = Array.from({ length: Math.ceil(Math.log10(most)) - from + 1 }, (_, i) => {
     return steps.map((step) => step * 10 ** (from + i))
   }).flat()
-  const low = ticks.findLast((tick) => tick <= least * 1.001) ?? least
-  const high = ticks.find((tick) => tick >= most * 0.999) ?? most
+  const lower = ticks.findLast((tick) => tick <= least * 1.001) ?? least
+  const upper = ticks.find((tick) => tick >= most * 0.999) ?? most
+  // A single value that is a tick would leave the axis without length.
+  const [low, high] = lower < upper ? [lower, upper] : [lower / 2, upper * 2]
   const shown = ticks.filter((tick) => tick >= low && tick <= high)
   return { min: low, max: high, axisLabel: { customValues: shown }, axisTick: { customValues: shown } }
 }
@@ -127,6 +129,8 @@ function widthOf(text) {
 
 /** @param {string} letter */
 function letterWidth(letter) {
+  // Chinese characters are as wide as they are high. ECharts counts an emoji as two, since it has two UTF-16 units.
+  if (letter >= '\u2e80') return TEXT_PX * letter.length
   if (/[A-Z_=%…]/.test(letter)) return 9
   return /[ijlft.,:;|'() ]/.test(letter) ? 4.7 : 7.5
 }
@@ -134,9 +138,9 @@ function letterWidth(letter) {
 /** Cuts a text to a width. @param {string} text @param {number} width_px */
 export function cut(text, width_px) {
   if (widthOf(text) <= width_px) return text
-  let end = text.length
-  while (end > 1 && widthOf(`${text.slice(0, end)}…`) > width_px) end--
-  return `${text.slice(0, end)}…`
+  const letters = [...text]
+  while (letters.length > 1 && widthOf(`${letters.join('')}…`) > width_px) letters.pop()
+  return `${letters.join('')}…`
 }
 
 /** Splits a text that is too long for one line into two, each cut to the width. @param {string} text @param {number} width_px */

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { percent } from '../../../../load/report/format.js'
+import { decimal, milliseconds, percent } from '../../../../load/report/format.js'
 
 t.test('a percentage is rounded down, so that only 1 is 100 %, and a product of floats costs it nothing', (t) => {
   for (const [ratio, text] of /** @type {[number, string][]} */ ([
@@ -17,4 +17,17 @@ t.test('a percentage is rounded down, so that only 1 is 100 %, and a product of 
   )
   t.strictSame(wrong, [])
   t.end()
+})
+
+t.test('a latency that is not a number of milliseconds is shown as none', async (t) => {
+  for (const ms of /** @type {any[]} */ ([undefined, null, Number.NaN, Number.POSITIVE_INFINITY])) {
+    t.equal(milliseconds(ms), '–', String(ms))
+  }
+  t.equal(milliseconds(1500), '1.50 s')
+})
+
+t.test('a difference that rounds to zero has no sign', async (t) => {
+  t.equal(decimal(-0.04, 1), '0.0')
+  t.equal(decimal(-0, 3, 0), '0')
+  t.equal(decimal(-0.06, 1), '-0.1')
 })

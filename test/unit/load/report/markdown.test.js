@@ -59,3 +59,10 @@ t.test('each section has its heading, and the first has none', async (t) => {
     BLOCKS,
   )
 })
+
+t.test('a message of several lines begins no section and no list of its own', async (t) => {
+  const message = 'it broke off: exit 1\r\n# Not a heading\n\n- not an item'
+  const blocks = [answer(message), heading(message), list([message, { text: message, items: [message] }])]
+  const said = 'it broke off: exit 1 # Not a heading - not an item'
+  t.equal(markdownOf(blocks), `${said}\n\n## ${said}\n\n- ${said}\n- ${said}\n  - ${said}`)
+})

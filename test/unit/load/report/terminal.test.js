@@ -42,3 +42,12 @@ t.test('details and pictures are not for the terminal', async (t) => {
   const blocks = [heading('Shown'), heading('Hidden', { detail: true }), paragraph('hidden'), picture]
   t.equal(terminalOf(blocks), '## Shown')
 })
+
+t.test('a terminal obeys no character of a text from outside', async (t) => {
+  const hostile = 'a\u001b[2J\u0007b\u009b1m\rc'
+  const blocks = [answer(hostile), list([hostile, { text: hostile, items: [hostile] }]), table([hostile], [[hostile]])]
+  const text = terminalOf([...blocks, heading(hostile)], 40)
+  t.notMatch(text, /[^\P{Cc}\n]/u)
+  t.equal(text.split('[2J').length - 1, 7, 'the rest is still shown')
+  t.match(terminalOf([paragraph('one\r\ntwo')]), /^one\ntwo$/, 'a line may end in two characters')
+})
