@@ -9,6 +9,7 @@ import { checkOut } from '../../../load/targets/checkouts.js'
 import { stopSideBySide } from '../../../load/targets/side-by-side.js'
 import { blocksDuration, design, MOST_BLOCKS } from './design.js'
 import { findingsOf } from './findings.js'
+import { refWarnings, uncommittedFiles } from './refs.js'
 import { commentOf, gateReport } from './report.js'
 import { openService } from './services.js'
 
@@ -78,7 +79,10 @@ export const gate = {
     const refs = { base: base.ref, head: head.ref, ...run.commits }
     const found = { ...(await checkOut(refs, how)), profiles: path.resolve(results.file('profiles')) }
     checkouts.set(plan, found)
-    return { commits: found.commits, checkouts: found.paths, profiles: found.profiles }
+    const uncommitted = head.ref === 'HEAD' && !run.warnings ? await uncommittedFiles(signal) : []
+    const warnings = run.warnings ?? refWarnings(found.commits, uncommitted)
+    for (const text of run.warnings ? [] : warnings) progress.note(`warning: ${text}`)
+    return { commits: found.commits, checkouts: found.paths, profiles: found.profiles, warnings }
   },
   design,
   open: (cell, place, plan) => openService(/** @type {any} */ (cell), place, plan, checkouts.get(plan)),

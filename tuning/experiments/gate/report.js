@@ -2,6 +2,7 @@ import { answer, heading, method, paragraph, sectionsOf, table } from '../../../
 import { changesTable, largestText } from '../../../load/report/changes.js'
 import { count, decimal, mebibytes, milliseconds, percent, tenthPercent } from '../../../load/report/format.js'
 import { markdownOf } from '../../../load/report/markdown.js'
+import { quoted } from '../../../load/system/ssh/remote.js'
 import { estimateOf, LEAST_BLOCKS, ratioText } from '../../stats/twice.js'
 import { HEADS, successOf } from './decision.js'
 import { MOST_BLOCKS, TOGETHER_WARMUP } from './design.js'
@@ -74,5 +75,6 @@ export function commentOf(findings, { machine, argv, problem, interrupted }) {
   const incomplete = problem ?? (interrupted ? 'the run was interrupted' : null)
   const where = `${machine.cpu_model}, ${machine.cores} cores, ${machine.kernel}`
   const first = incomplete ? [paragraph(`**No trustworthy answer: ${incomplete}.**`)] : []
-  return markdownOf([...first, ...blocks, paragraph(`Measured on ${where}, by \`redline gate ${argv.join(' ')}\`.`)])
+  const command = `redline gate ${argv.map(quoted).join(' ')}`
+  return markdownOf([...first, ...blocks, paragraph(`Measured on ${where}, by \`${command}\`.`)])
 }

@@ -1,5 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises'
-import { numberFlag } from '../../../load/command/flags.js'
+import { numberFlag, seedFlag } from '../../../load/command/flags.js'
 import { answer, list, table } from '../../../load/report/blocks.js'
 import { count, NONE, tenthPercent } from '../../../load/report/format.js'
 import { CURVES } from './curves.js'
@@ -21,11 +21,7 @@ export const simulate = {
   flags: {
     runs: numberFlag(`searches of each kind of service (default ${DEFAULTS.runs})`, 1, 1_000_000),
     quick: { value: '', about: `${QUICK_RUNS} searches of each: under a minute` },
-    seed: numberFlag(
-      `seed of the simulation; the same seed gives the same table (default ${DEFAULTS.seed})`,
-      0,
-      2 ** 31,
-    ),
+    seed: seedFlag(`seed of the simulation; the same seed gives the same table (default ${DEFAULTS.seed})`),
   },
   examples: '  npm run simulate -- --runs 5000',
   plan: ({ quick, ...given }) => ({ ...DEFAULTS, ...(quick && { runs: QUICK_RUNS }), ...given }),

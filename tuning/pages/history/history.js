@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { UsageError } from '../../../load/command/errors.js'
@@ -34,14 +34,17 @@ export const history = {
   examples: `  npm run history -- results
   npm run history -- results --out results/history`,
 
-  async run({ given, operands }) {
+  async run({ given, operands }, { progress }) {
     const [folder, ...others] = operands
     if (!folder || others.length > 0)
       throw new UsageError(`history: expected one folder with results, got ${operands.length}`)
-    if (!existsSync(folder))
-      throw new UsageError(`history: expected a folder with results, got ${folder}, which is not there`)
+    if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) {
+      const what = existsSync(folder) ? 'no folder' : 'not there'
+      throw new UsageError(`history: expected a folder with results, got ${folder}, which is ${what}`)
+    }
     const { all, unreadable } = pastOf(folder)
-    const machines = new Map(all.map(({ run }) => [machineText(run), run]))
+    for (const text of unreadable) progress.note(`warning: left out: ${text}`)
+    const machines = new Set(all.map(({ run }) => machineText(run)))
     const usual = machineText(all.at(-1)?.run)
     const alike = all.filter((one) => isAlike(one.subject, all[all.length - 1].subject))
     const past = given['across-machines'] ? alike : alike.filter(({ run }) => machineText(run) === usual)
@@ -50,7 +53,7 @@ export const history = {
     const left = [
       [all.length - alike.length, 'of another service, or with other requests, load, SLO or settings than the newest'],
       [alike.length - past.length, `of other machines (--across-machines; ${machines.size} in all)`],
-      [unreadable, 'whose trials cannot be read (damaged, or of an older version)'],
+      [unreadable.length, 'that cannot be read (damaged, or of an older version)'],
     ]
     const notes = left.flatMap(([number, whose]) =>
       Number(number) > 0 ? paragraph(`Left out: ${number} ${whose}.`) : [],
@@ -78,38 +81,38 @@ export const history = {
 }
 
 /**
- * The sweeps in a folder that have an interval, in order of time; unreadable: number of those whose trials are damaged or too old.
- * @param {string} folder @returns {{ all: Past[], unreadable: number }}
+ * The sweeps in a folder that have an interval, in order of time; unreadable: names of the other runs, and what is wrong with them.
+ * @param {string} folder @returns {{ all: Past[], unreadable: string[] }}
  */
 function pastOf(folder) {
-  let unreadable = 0
-  const names = readdirSync(folder).filter((name) => existsSync(path.join(folder, name, 'run.json')))
+  /** @type {string[]} */
+  const unreadable = []
+  const names = readdirSync(folder).filter((name) => Results.holdsRun(path.join(folder, name)))
   const found = names.flatMap((name) => {
-    const results = new Results(path.join(folder, name))
-    const run = unlessUnusable(() => results.readRun())
-    if (run?.verb !== sweep.name) return []
-    const { low_rps = null, high_rps = null } = run.capacity ?? {}
-    if (run.problem || run.answer === 'none' || low_rps === null || high_rps === null) return []
-    const records = unlessUnusable(() => results.readTrials())
-    if (!records) {
-      unreadable++
+    try {
+      return pastIn(name, new Results(path.join(folder, name))) ?? []
+    } catch (error) {
+      // One run, whatever is wrong with it, must not hide the others.
+      unreadable.push(`${name}: ${/** @type {Error} */ (error).message}`)
       return []
     }
-    const near = costNear({ capacity: run.capacity, records })
-    const subject = subjectOf(run, records[0]?.settings)
-    return { name, run, middle_rps: Math.sqrt(low_rps * high_rps), cpu_us: near?.median_us ?? null, subject }
   })
   return { all: found.sort((a, b) => a.run.started_at.localeCompare(b.run.started_at)), unreadable }
 }
 
-/** A part of a run; null if the run ended before its first trial, is damaged, or is of an older version. @template T @param {() => T} read */
-function unlessUnusable(read) {
-  try {
-    return read()
-  } catch (error) {
-    if (error instanceof UsageError) return null
-    throw error
-  }
+/** A sweep with an interval; null for any other run, and one that has not measured yet. @param {string} name @param {Results} results @returns {Past | null} */
+function pastIn(name, results) {
+  if (results.isUnused()) return null
+  const run = results.readRun()
+  const { low_rps = null, high_rps = null } = run.capacity ?? {}
+  if (run.verb !== sweep.name || run.problem || run.answer === 'none' || low_rps === null || high_rps === null)
+    return null
+  const missing = ['started_at', 'machine', 'versions'].find((field) => !run[field])
+  if (missing) throw new UsageError(`run.json: expected ${missing}, got none`)
+  const records = results.readTrials()
+  const near = costNear({ capacity: run.capacity, records })
+  const subject = subjectOf(run, records[0]?.settings)
+  return { name, run, middle_rps: Math.sqrt(low_rps * high_rps), cpu_us: near?.median_us ?? null, subject }
 }
 
 /** The subject of a sweep. @param {Run} run @param {Record<string, unknown>} [settings] read back @returns {Record<string, unknown>} */

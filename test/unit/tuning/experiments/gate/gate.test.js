@@ -2,6 +2,7 @@ import fs from 'node:fs'
 import t from 'tap'
 import { blocksDuration, design } from '../../../../../tuning/experiments/gate/design.js'
 import { gate } from '../../../../../tuning/experiments/gate/gate.js'
+import { refWarnings } from '../../../../../tuning/experiments/gate/refs.js'
 import { wantedText } from '../../../../../tuning/experiments/gate/report.js'
 import { openService } from '../../../../../tuning/experiments/gate/services.js'
 import { createService } from '../../../../support/simulated/service.js'
@@ -34,7 +35,7 @@ t.test('a head that costs more has regressed: exit code 1, a comment, and a test
     files['comment.md'],
     /^Regressed: CPU per request of head \/ base: 1\.1.*; at most 2\.0 % worse was accepted\./,
   )
-  t.match(files['comment.md'], '`redline gate --url-base http://127.0.0.1:1/ --url-head http://127.0.0.1:2/')
+  t.match(files['comment.md'], "`redline gate --url-base 'http://127.0.0.1:1/' --url-head 'http://127.0.0.1:2/'")
   t.match(files['junit.xml'], '<failure message="regressed"/>')
   t.equal(Math.max(...records.map(({ at }) => at.block)), 2, 'it ends when it is decided')
 })
@@ -184,10 +185,13 @@ t.test('figures that decide are those of the blocks before the verdict', async (
   t.equal(deciding?.estimate.blocks, 3)
 })
 
-t.test('a comment on a run that broke off says so first', async (t) => {
+t.test('a comment on a run that broke off says so first, and quotes the words of the command', async (t) => {
   const { plan, records } = trialsOf(9000, 'pass')
   const findings = gate.analyse(plan, /** @type {any} */ (records), /** @type {any} */ ({}))
-  const run = { machine: { cpu_model: 'EPYC', cores: 2, kernel: 'Linux' }, argv: ['--base', 'main'] }
+  const run = {
+    machine: { cpu_model: 'EPYC', cores: 2, kernel: 'Linux' },
+    argv: ['--base', 'main', '--start', 'node server.js'],
+  }
   const commentOf = (/** @type {object} */ ended) => {
     return gate.files?.(findings, /** @type {any} */ ({ ...run, problem: null, interrupted: false, ...ended }))[
       'comment.md'
@@ -198,7 +202,22 @@ t.test('a comment on a run that broke off says so first', async (t) => {
     /^\*\*No trustworthy answer: the run broke off: head ended\.\*\*\n/,
   )
   t.match(commentOf({ interrupted: true }), /^\*\*No trustworthy answer: the run was interrupted\.\*\*\n/)
-  t.match(commentOf({}), /^Undecided: /)
+  t.match(commentOf({}), /^Undecided: .*`redline gate --base main --start 'node server\.js'`/s)
+})
+
+t.test('changes that are not committed, and a commit compared with itself, are warned of', (t) => {
+  const [one, other] = ['1234567890', 'abcdef0123']
+  for (const [commits, files, expected] of /** @type {[Record<string, string>, string[], RegExp[]][]} */ ([
+    [{ base: one, head: other }, [], []],
+    [{ base: one, head: one }, [], [/^base and head are the same commit, 1234567,/]],
+    [{ base: one, head: other }, ['a.js'], [/^uncommitted changes .* head is the commit abcdef0: a\.js$/]],
+    [{ base: one, head: one }, ['a.js', 'b.js', 'c.js'], [/1234567: a\.js and 2 more$/, /^base and head/]],
+  ])) {
+    const found = refWarnings(commits, files)
+    t.equal(found.length, expected.length)
+    t.match(found, expected)
+  }
+  t.end()
 })
 
 t.test('versions that get nothing through are not loaded at once', async (t) => {

@@ -102,14 +102,45 @@ t.test('a change of the spread alone is not called a change of the capacity', as
   t.notMatch(said, 'times the level before')
 })
 
-t.test('a sweep whose trials cannot be read is left out, and counted', async (t) => {
+t.test('a sweep whose trials cannot be read is left out, named and counted', async (t) => {
   const folder = await copiesOf(t, [1, 1.001, 0.999])
   fs.appendFileSync(`${folder}/sweep-1/trials.ndjson`, '{"trial": 7, "at\n')
   fs.writeFileSync(`${folder}/sweep-3/trials.ndjson`, '{"trial":1}\n')
-  const { code, stdout } = await ran(folder)
+  const { code, stdout, stderr } = await ran(folder)
   t.equal(code, 0, stdout)
-  t.match(stdout, /Left out: 2 whose trials cannot be read \(damaged, or of an older version\)\./)
+  t.match(stdout, 'Left out: 2 that cannot be read (damaged, or of an older version).')
+  t.match(
+    stderr,
+    /^warning: left out: sweep-1: trials\.ndjson, line \d+: expected JSON, got .*\n.*sweep-3: expected trials/,
+  )
   t.match(stdout, '| sweep-2 ')
+})
+
+t.test('a damaged run.json is named with what is wrong, and the other sweeps are listed', async (t) => {
+  const folder = await copiesOf(t, [1, 1.001, 0.999, 1, 1, 1])
+  const fileOf = (/** @type {number} */ i) => `${folder}/sweep-${i}/run.json`
+  const { started_at, plan, ...run } = JSON.parse(fs.readFileSync(fileOf(1), 'utf8'))
+  fs.truncateSync(fileOf(1), 100)
+  fs.writeFileSync(fileOf(2), 'null')
+  fs.rmSync(fileOf(3))
+  fs.mkdirSync(fileOf(3))
+  fs.writeFileSync(fileOf(4), JSON.stringify({ ...run, plan }))
+  fs.writeFileSync(fileOf(5), JSON.stringify({ ...run, started_at, plan: { seed: 1 } }))
+  const table = await ran(folder)
+  t.equal(table.code, 0, table.stderr)
+  t.match(table.stdout, '| sweep-6 ')
+  t.match(table.stdout, 'Left out: 5 that cannot be read (damaged, or of an older version).')
+  const named = table.stderr.trim().split('\n')
+  t.match(
+    named,
+    [1, 2, 3, 4, 5].map((i) => new RegExp(`^warning: left out: sweep-${i}: .`)),
+    'one line for each',
+  )
+  t.match(named[0], 'sweep-1: run.json: expected JSON, got ')
+  t.match(named[3], 'sweep-4: run.json: expected started_at, got none')
+  const { stdout, stderr } = await ran(folder, '--json')
+  t.equal(JSON.parse(stdout).runs.length, 1)
+  t.equal(stderr, table.stderr)
 })
 
 t.test('a folder without sweeps is no answer, and what is no folder a mistake', async (t) => {
@@ -119,6 +150,11 @@ t.test('a folder without sweeps is no answer, and what is no folder a mistake', 
   t.match(await ran(`${folder}/nowhere`), {
     code: 2,
     stderr: /^redline: history: expected a folder with results, got .*, which is not there\n$/,
+  })
+  fs.writeFileSync(`${folder}/file`, '')
+  t.match(await ran(`${folder}/file`), {
+    code: 2,
+    stderr: /^redline: history: expected a folder with results, got .*, which is no folder\n$/,
   })
   t.match(await ran(), { code: 2, stderr: /^redline: history: expected one folder with results, got 0\n$/ })
 })
