@@ -38,7 +38,7 @@ export function choices(many) {
     const values = Object.keys(options)
     return {
       parse: (text) => {
-        const words = text.split(/[\s,;+]+|\band\b/).filter((word) => word !== '')
+        const words = text.split(/[\s,;+]+|\band\b/i).filter((word) => word !== '')
         const isLetters = words.length === 1 && words[0].length === many
         const said = (isLetters ? [...words[0]] : words).map(one.parse)
         if (said.length !== many || said.includes(undefined) || new Set(said).size !== many) return undefined

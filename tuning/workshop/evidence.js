@@ -40,8 +40,10 @@ const COLUMNS = {
 /** The measurements so far: a row for each, in their order, then the notes. @param {Exercise} exercise @param {Found} found */
 export function evidenceOf({ columns, notes = {} }, { trials }) {
   const rows = Object.entries(trials).map(([name, trial]) => [name, ...columns.map((column) => COLUMNS[column](trial))])
-  const lines = Object.entries(notes).flatMap(([name, linesOf]) => (trials[name] ? linesOf(trials[name]) : []))
-  return [table(['', ...columns], rows), ...lines.map((text) => paragraph(text))]
+  const lines = Object.entries(notes).flatMap(([name, linesOf]) => {
+    return trials[name] ? linesOf(trials[name]).map((text) => paragraph(`"${name}": ${text}`)) : []
+  })
+  return [table(['', ...columns], rows), ...lines]
 }
 
 /** Share of the running statements that waited for a lock; undefined if Postgres was not observed. @param {Record<string, number> | undefined} waits */

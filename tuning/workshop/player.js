@@ -29,7 +29,7 @@ export async function play(desk) {
   checkMeasured(desk)
   for (const paragraph of exercise.symptoms) say(paragraph)
   for (const text of [remarkOf(state.facts), exercise.remark(state.facts)]) if (text) say(`Here: ${text}`)
-  if (!['before', 'predict', 'first'].includes(state.stage)) say(evidenceOf(exercise, foundOf(desk)))
+  if (hasEvidence(state)) say(evidenceOf(exercise, foundOf(desk)))
   while (state.stage !== 'done') {
     state.stage = await STAGES[state.stage](desk)
     save()
@@ -40,9 +40,16 @@ export async function play(desk) {
 /** Answers are of no use without the measurements that they are about. @param {Desk} desk @throws {OtherConditions} */
 function checkMeasured({ exercise, state, folder }) {
   if (state.stage === 'before') return
-  const { trials } = foundOf({ state, folder })
-  if (trials[exercise.before(state.facts).name]) return
-  throw new OtherConditions(`${folder}: expected the measurements of the exercise, got none`)
+  const found = foundOf({ state, folder })
+  const isHere = (/** @type {Measurement} */ { name }) => name in found.trials
+  if (isHere(exercise.before(state.facts)) && (!hasEvidence(state) || exercise.first(found).every(isHere))) return
+  const got = Object.keys(found.trials).join(', ') || 'none'
+  throw new OtherConditions(`${folder}: expected the measurements of the exercise, got ${got}`)
+}
+
+/** Whether the first evidence was measured. @param {State} state */
+function hasEvidence({ stage }) {
+  return !['before', 'predict', 'first'].includes(stage)
 }
 
 /** A remark that a student needs before anything is measured. @param {Facts} facts @returns {string | null} */

@@ -15,16 +15,26 @@ const FORMAT = 'redline-workshop-1'
  * @typedef {ReturnType<typeof newState>} State
  */
 
-/** @param {string} folder @returns {Progress} @throws {UsageError} if something else is kept there */
-export function readProgress(folder) {
+/**
+ * @param {string} folder @param {string[]} [ignored] ids of exercises whose state may be damaged
+ * @returns {Progress} @throws {UsageError} if something else is kept there, or a state is damaged
+ */
+export function readProgress(folder, ignored = []) {
   const file = path.join(folder, PROGRESS_FILE)
   if (!fs.existsSync(file)) {
     refuseForeign(folder)
     return { format: FORMAT, exercises: {} }
   }
   const progress = parsed(file)
-  if (progress?.format === FORMAT) return progress
-  throw new UsageError(`--out: expected the folder of a workshop, got ${file} of another format`)
+  if (progress?.format !== FORMAT || !isObject(progress.exercises)) {
+    throw new UsageError(`--out: expected the folder of a workshop, got ${file} of another format`)
+  }
+  const states = Object.entries(progress.exercises)
+  const [id] = states.find(([id, state]) => !ignored.includes(id) && !isState(state)) ?? []
+  if (id === undefined) return progress
+  throw new UsageError(
+    `${file}: expected the state of an exercise, got a damaged one of "${id}"; --reset --exercise N forgets that exercise, --reset all`,
+  )
 }
 
 /** @param {string} file */
@@ -59,14 +69,15 @@ export function keepState(folder, id, state) {
  * @param {string} folder @param {Pick<Exercise, 'id' | 'name'>[]} exercises
  */
 export function forget(folder, exercises) {
-  const progress = readProgress(folder)
-  const begun = exercises.filter(({ id }) => id in progress.exercises)
+  const ids = exercises.map(({ id }) => id)
+  const progress = readProgress(folder, ids)
+  const begun = ids.filter((id) => id in progress.exercises)
   for (const { id, name } of exercises) {
     delete progress.exercises[id]
     forgetRun(folder, name)
   }
   if (begun.length > 0) writeProgress(folder, progress)
-  return begun.map(({ id }) => id)
+  return begun
 }
 
 /** Removes the run of an exercise: trials of an earlier attempt must not answer a new one. @param {string} folder @param {string} name */
@@ -78,7 +89,8 @@ export function forgetRun(folder, name) {
 export function isState(value) {
   const answers = Array.isArray(value?.answers) && value.answers.every(isObject)
   const outcomes = Array.isArray(value?.outcomes) && value.outcomes.every(isObject)
-  return typeof value?.stage === 'string' && answers && outcomes && isObject(value.comparisons)
+  const isBegun = typeof value?.stage === 'string' && Number.isInteger(value.round) && isObject(value.facts)
+  return isBegun && answers && outcomes && isObject(value.comparisons)
 }
 
 /** @param {unknown} value */

@@ -53,13 +53,11 @@ export function readStudent(place) {
 
 /** @param {string} folder of a workshop @returns {{ exercises: Record<string, State>, unreadable?: string }} */
 function exercisesIn(folder) {
-  const unreadable = { exercises: {}, unreadable: PROGRESS_FILE }
   try {
-    const { exercises } = readProgress(folder)
-    return Object.values(exercises).every(isState) ? { exercises } : unreadable
+    return { exercises: readProgress(folder).exercises }
   } catch (error) {
     // Nor must one broken file.
-    if (error instanceof UsageError) return unreadable
+    if (error instanceof UsageError) return { exercises: {}, unreadable: PROGRESS_FILE }
     throw error
   }
 }

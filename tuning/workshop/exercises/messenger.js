@@ -68,7 +68,12 @@ export const messenger = {
     ]
   },
   columns: ['goodput/s', 'p50', 'API core', 'pool used', 'waiting', 'statement'],
-  notes: { doses: (trial) => [`${proofText({ elasticities: elasticitiesOf([trial]) })}`, ...undosedTexts([trial])] },
+  notes: {
+    doses: (trial) => {
+      const proof = proofText({ elasticities: elasticitiesOf([trial]) })
+      return [proof ?? 'No program was slowed long enough to show an effect.', ...undosedTexts([trial])]
+    },
+  },
   turn: { kind: choice, solution: () => 'half', wrong: 'clients' },
   expect: {
     kind: number('times', 0.1, 100, { whole: false }),

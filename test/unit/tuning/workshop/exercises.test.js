@@ -131,6 +131,23 @@ t.test('where slowing Postgres shows nothing, the answer is that of a bottleneck
   t.ok(half > 1.3 && half < 1.5, `${half}: what was measured`)
 })
 
+t.test('where no dose was taken, the line below the table says so', async (t) => {
+  const { before, first } = MADE.messenger
+  const trials = { ...before, ...first, doses: { ...first.doses, doses: [] } }
+  const found = /** @type {any} */ ({ facts: LINUX, trials, answers: {} })
+  const shown = terminalOf(evidenceOf(EXERCISES[10], found), 100)
+  t.notMatch(shown, /null/)
+  t.match(shown, /"doses": No program was slowed long enough to show an effect\.$/)
+})
+
+t.test('a note names its measurement: below the result, it is not about the new setting', async (t) => {
+  const { before, first, fails } = MADE.files
+  const trials = { ...before, ...first, ...fails }
+  const found = /** @type {any} */ ({ facts: LINUX, trials, answers: { turn: 150 } })
+  const shown = terminalOf(evidenceOf(EXERCISES[5], found), 100)
+  t.match(shown, /\| again .*^"as it is": Without a response: none\.\n\n"as it is": At its limit: nofile/ms)
+})
+
 t.test('where a process has no limit of files, the answer is that of connections', async (t) => {
   const trials = MADE.files.before
   const found = /** @type {any} */ ({ facts: ONE_CORE, trials, answers: { turn: 200 } })

@@ -11,15 +11,14 @@ import { LINUX, MADE } from './made.js'
 
 /**
  * A desk with a student who types these lines, and with what was measured before the first knob was turned.
- * @param {import('tap').Test} t @param {string} id @param {{ stage: string, isMeasured?: boolean }} was
+ * @param {import('tap').Test} t @param {string} id @param {{ stage: string, lost?: string[] }} was
  */
-function deskOf(t, id, { stage, isMeasured = true }) {
+function deskOf(t, id, { stage, lost = [] }) {
   const exercise = /** @type {any} */ (EXERCISES.find((one) => one.id === id))
   const folder = temporaryFolder(t)
-  const trials = Object.entries({ ...MADE[id].before, ...MADE[id].first })
+  const trials = Object.entries({ ...MADE[id].before, ...MADE[id].first }).filter(([name]) => !lost.includes(name))
   const records = trials.map(([measurement, trial]) => ({ ...trial, at: { measurement, round: 0 } }))
-  if (isMeasured)
-    fs.writeFileSync(path.join(folder, 'trials.ndjson'), records.map((one) => `${JSON.stringify(one)}\n`).join(''))
+  fs.writeFileSync(path.join(folder, 'trials.ndjson'), records.map((one) => `${JSON.stringify(one)}\n`).join(''))
   const state = /** @type {ReturnType<typeof newState>} */ ({ ...newState(LINUX), stage: /** @type {any} */ (stage) })
   /** @param {string[]} lines */
   async function plays(...lines) {
@@ -62,12 +61,14 @@ t.test('a student who leaves between two questions is asked the second one next'
 
 t.test('answers without their measurements: the exercise says that they are gone', async (t) => {
   for (const stage of ['turn', 'explain', 'done']) {
-    const { plays } = deskOf(t, 'incident', { stage, isMeasured: false })
+    const { plays } = deskOf(t, 'incident', { stage, lost: ['last week', 'today'] })
     const { error } = await plays('quit')
     t.ok(error instanceof OtherConditions, `${stage}: ${error?.message}`)
     t.match(error.because, /expected the measurements of the exercise, got none$/)
   }
-  const { plays } = deskOf(t, 'little', { stage: 'predict', isMeasured: true })
+  const { error } = await deskOf(t, 'loops', { stage: 'turn', lost: ['open'] }).plays('16', 'quit')
+  t.match(error.because, /expected the measurements of the exercise, got closed$/)
+  const { plays } = deskOf(t, 'little', { stage: 'predict', lost: ['as it is'] })
   t.ok((await plays('quit')).error instanceof Stopped, 'none of the first evidence is needed yet')
 })
 

@@ -43,6 +43,7 @@ t.test('answers as people type them', async (t) => {
     [pair, 'AC', ['one', 'three']],
     [pair, 'three, one', ['one', 'three']],
     [pair, 'a and b', ['one', 'two']],
+    [pair, 'A AND B', ['one', 'two']],
     [pair, 'a', undefined],
     [pair, 'a a', undefined],
     [pair, 'abc', undefined],
