@@ -33,7 +33,7 @@ export function readProgress(folder, ignored = []) {
   const [id] = states.find(([id, state]) => !ignored.includes(id) && !isState(state)) ?? []
   if (id === undefined) return progress
   throw new UsageError(
-    `${file}: expected the state of an exercise, got a damaged one of "${id}"; --reset --exercise N forgets that exercise, --reset all`,
+    `${file}: expected the state of an exercise, got a damaged one of "${id}"; --reset --exercise N forgets that exercise, --reset alone all of them`,
   )
 }
 

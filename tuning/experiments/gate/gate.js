@@ -79,10 +79,12 @@ export const gate = {
     const refs = { base: base.ref, head: head.ref, ...run.commits }
     const found = { ...(await checkOut(refs, how)), profiles: path.resolve(results.file('profiles')) }
     checkouts.set(plan, found)
-    const uncommitted = head.ref === 'HEAD' && !run.warnings ? await uncommittedFiles(signal) : []
-    const warnings = run.warnings ?? refWarnings(found.commits, uncommitted)
-    for (const text of run.warnings ? [] : warnings) progress.note(`warning: ${text}`)
-    return { commits: found.commits, checkouts: found.paths, profiles: found.profiles, warnings }
+    const known = { commits: found.commits, checkouts: found.paths, profiles: found.profiles }
+    // A resumed run keeps the warnings found when it began.
+    if (run.warnings) return known
+    const warnings = refWarnings(found.commits, head.ref === 'HEAD' ? await uncommittedFiles(signal) : [])
+    for (const text of warnings) progress.note(`warning: ${text}`)
+    return { ...known, warnings }
   },
   design,
   open: (cell, place, plan) => openService(/** @type {any} */ (cell), place, plan, checkouts.get(plan)),

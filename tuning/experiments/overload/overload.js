@@ -81,7 +81,7 @@ function delay(text) {
 }
 
 /**
- * @typedef {Plan & { blocks?: number, open: number, cell?: Cell }} OverloadPlan open: connections; cell: for all loads; if absent, the API
+ * @typedef {Plan & { blocks: number, open: number, cell?: Cell }} OverloadPlan open: connections; cell: for all loads; if absent, the API
  *   as it is
  * @param {OverloadPlan} plan @param {TrialRecord[]} records @returns {Step | null}
  */
@@ -108,7 +108,7 @@ export function design(plan, records) {
 }
 
 /** All visits but the first peak, which comes before them. @param {OverloadPlan} plan @returns {Visit[]} */
-function visitsOf({ blocks = 1, open, cell }) {
+function visitsOf({ blocks, open, cell }) {
   const crowd = open === CLOSED.connections ? [] : [{ phase: CROWD }]
   const loads = [{ phase: PEAK }, ...crowd, ...SHARES.map((share) => ({ phase: 'load', share }))]
   const visits = Array.from({ length: blocks }, (_, block) => {
@@ -119,8 +119,8 @@ function visitsOf({ blocks = 1, open, cell }) {
 }
 
 /**
- * The valid trials of each kind of load, and what they got compared with the closed loops of their own blocks. Earlier versions had one
- * block, and did not say so.
+ * The valid trials of each kind of load, and what they got compared with the closed loops of their own blocks. The first peak, which
+ * comes before the blocks, is that of the first one.
  * @param {OverloadPlan} plan @param {TrialRecord[]} records
  */
 function analyse(plan, records) {
@@ -130,9 +130,7 @@ function analyse(plan, records) {
   const shares = new Map(records.map((record) => [placeOf(record), record.at.share]))
   const nameOf = (/** @type {TrialRecord} */ record) => {
     const { phase, share, position } = record.at
-    if (share === undefined) return phase
-    const before = shares.get(`${blockOf(record)} ${position - 1}`)
-    return share < 1 && before > 1 ? `${share}x after ${before}x` : `${share}x`
+    return share === undefined ? phase : loadName(share, shares.get(`${blockOf(record)} ${position - 1}`))
   }
   const byName = groupBy(valid, nameOf)
   const ratiosTo = (/** @type {string} */ reference, /** @type {TrialRecord[]} */ trials) =>
@@ -151,8 +149,13 @@ function analyse(plan, records) {
   return { problem, loads }
 }
 
+/** @param {number} share of the peak @param {number} [before] that of the load before it, if it had one */
+function loadName(share, before = 0) {
+  return share < 1 && before > 1 ? `${share}x after ${before}x` : `${share}x`
+}
+
 /** Kinds of loads, as the table lists them. */
-const NAMES = [PEAK, CROWD, '0.5x', '2x', '0.5x after 2x', '3x', '0.5x after 3x']
+const NAMES = [PEAK, CROWD, ...SHARES.map((share, i) => loadName(share, SHARES[i - 1]))]
 
 /** @typedef {ReturnType<typeof analyse>['loads']} Loads */
 

@@ -81,7 +81,7 @@ export const history = {
 }
 
 /**
- * The sweeps in a folder that have an interval, in order of time; unreadable: names of the other runs, and what is wrong with them.
+ * The sweeps in a folder that have an interval, in order of time; unreadable: the runs that cannot be read, and why.
  * @param {string} folder @returns {{ all: Past[], unreadable: string[] }}
  */
 function pastOf(folder) {
