@@ -6,7 +6,7 @@ import { matrixVisits, nextTrial, trialsAt } from '../../stats/matrix.js'
 import { generatorShare, isFullShare } from '../../stats/sound.js'
 import { CONTENDERS, closeContenders, contenderOf, keepContender } from './contenders.js'
 import { benchReport } from './report.js'
-import { CROWD_LOW_RATE_RPS, LOW_RATE_RPS, TABLES } from './tables.js'
+import { BUSY_RATE_RPS, FAR_LOW_RATE_RPS, LOW_RATE_RPS, TABLES } from './tables.js'
 
 /**
  * @import { Experiment } from '../../../load/run/experiment.js'
@@ -22,8 +22,8 @@ const QUICK = { repeats: 1, duration: 500 }
 const TIMEOUT_S = 10
 const NAMES = CONTENDERS.map(({ name }) => name)
 
-/** A closed loop at saturation, an open loop at the same rate for all, and an open loop at half of the closed loop's rate. */
-const KINDS = ['saturation', 'low', 'half']
+/** A closed loop at saturation, open loops at a low and a high rate, and one at half of the closed loop's rate. */
+const KINDS = ['saturation', 'low', 'busy', 'half']
 const OPEN_CONNECTIONS = 64
 
 /** In lengths of the trial. A contender was idle for half a minute: it must reopen database connections, and its caches are cold. */
@@ -53,7 +53,7 @@ export const bench = {
     only: { value: 'A,B,C', about: `some of ${NAMES.join(', ')}`, ...someOf(NAMES) },
     seed: seedFlag(`seed of the order and the users (default ${DEFAULTS.seed})`),
   },
-  examples: `  npm run bench                     about 17 minutes
+  examples: `  npm run bench                     about 18 minutes
   npm run bench -- --quick
   npm run bench -- --only no-op,batched,fastify --blocks 3`,
   plan(flags) {
@@ -89,15 +89,19 @@ export function design(plan, records, notApplied) {
     const contender = contenderOf(cell.contender)
     if (kind === 'saturation') return closedLoop(contender, driverOf(plan), duration_s)
     const rate_rps = rateOf(contender, String(kind), own('saturation').at(-1)?.traffic.goodput_rps ?? 0)
-    if (!rate_rps) return null
-    const warmup_s = WARMUP_SHARE * duration_s
-    return { driver: 'paced', loop: 'open', rate_rps, connections: OPEN_CONNECTIONS, warmup_s, duration_s }
+    const connections = contender.kind === 'crowd' ? contender.connections : OPEN_CONNECTIONS
+    return { driver: 'paced', loop: 'open', rate_rps, connections, warmup_s: WARMUP_SHARE * duration_s, duration_s }
   }
   const passes = visits.filter(({ at }) => at.position === 0).flatMap(({ at }) => KINDS.map((kind) => [at.block, kind]))
-  for (const [i, [block, kind]] of passes.entries()) {
-    const pass = { visits: visits.filter(({ at }) => at.block === block), kinds: [String(kind)], visit_s }
-    const later_s = (passes.length - i - 1) * contenders.length * visit_s
-    const step = nextTrial({ ...pass, later_s, tries: TRIES, loadOf }, records, notApplied)
+  const loaded = passes.map(([block, kind]) => ({
+    kinds: [String(kind)],
+    visits: visits.filter(({ at, cell }) => {
+      return at.block === block && contenderOf(cell.contender).loads.includes(String(kind))
+    }),
+  }))
+  for (const [i, pass] of loaded.entries()) {
+    const later_s = loaded.slice(i + 1).flatMap(({ visits }) => visits).length * visit_s
+    const step = nextTrial({ ...pass, visit_s, later_s, tries: TRIES, loadOf }, records, notApplied)
     if (step) return step
   }
   return null
@@ -118,12 +122,10 @@ function closedLoop({ name, kind, connections }, usual, length_s) {
   return { driver, loop: 'closed', rate_rps: null, connections, warmup_s, duration_s }
 }
 
-/** The rate of an open loop, or null without one. @param {Contender} contender @param {string} kind @param {number} took_rps the closed loop's rate in this visit */
+/** The rate of an open loop. @param {Contender} contender @param {string} kind @param {number} took_rps the closed loop's rate in this visit */
 function rateOf(contender, kind, took_rps) {
-  if (contender.kind === 'direct') return null
-  if (contender.kind === 'far') return kind === 'low' ? CROWD_LOW_RATE_RPS : null
-  if (kind === 'low') return LOW_RATE_RPS
-  return Math.max(1, Math.round(took_rps / 2))
+  if (kind === 'low') return contender.kind === 'far' ? FAR_LOW_RATE_RPS : LOW_RATE_RPS
+  return kind === 'busy' ? BUSY_RATE_RPS : Math.max(1, Math.round(took_rps / 2))
 }
 
 /**

@@ -7,7 +7,7 @@ import { startService } from '../../../load/system/service.js'
 import { NODE_FLAGS } from '../../../load/targets/index.js'
 import { openCell } from '../../knobs/open-cell.js'
 import { openDirect, ROWS_PER_COMMIT } from './direct/direct.js'
-import { CROWD_CONNECTIONS, SATURATION_CONNECTIONS } from './tables.js'
+import { CROWDS, FAR_CONNECTIONS, SATURATION_CONNECTIONS } from './tables.js'
 
 /**
  * @import { NotApplied } from '../../../load/command/errors.js'
@@ -26,16 +26,22 @@ const IDLE_MS = 2000
 const ROUND_TRIPS_MS = [0, 1, 3, 10]
 
 /**
- * floor: stores nothing; far: the API at a longer distance from its database; direct: no service. connections: of the closed loop;
- * file: in peers/; cell: settings of the API.
- * @typedef {{ name: string, kind: 'server' | 'floor' | 'far' | 'direct', about: string, connections: number, file?: string,
- *   cell?: Cell }} Contender
+ * floor: stores nothing; far: the API at a longer distance from its database; crowd: the API with so many clients; direct: no service.
+ * loads: the kinds of load it gets; connections: of the closed loop; file: in peers/; cell: settings of the API.
+ * @typedef {{ name: string, kind: 'server' | 'floor' | 'far' | 'crowd' | 'direct', about: string, loads: string[],
+ *   connections: number, file?: string, cell?: Cell }} Contender
  */
 
-const SERVER = { kind: /** @type {const} */ ('server'), connections: SATURATION_CONNECTIONS }
-const FLOOR = { ...SERVER, kind: /** @type {const} */ ('floor') }
-const FAR = { kind: /** @type {const} */ ('far'), connections: CROWD_CONNECTIONS }
-const DIRECT = { kind: /** @type {const} */ ('direct'), connections: 1 }
+const SERVER = {
+  kind: /** @type {const} */ ('server'),
+  connections: SATURATION_CONNECTIONS,
+  loads: ['saturation', 'low', 'half'],
+}
+const BUSY = [...SERVER.loads, 'busy']
+const FLOOR = { ...SERVER, kind: /** @type {const} */ ('floor'), loads: BUSY }
+const FAR = { kind: /** @type {const} */ ('far'), connections: FAR_CONNECTIONS, loads: ['saturation', 'low'] }
+const CROWD = { kind: /** @type {const} */ ('crowd'), loads: ['saturation', 'busy'] }
+const DIRECT = { kind: /** @type {const} */ ('direct'), connections: 1, loads: ['saturation'] }
 
 /** @param {string} INSERT_MODE @param {Cell} [others] */
 const settings = (INSERT_MODE, others) => {
@@ -49,7 +55,10 @@ const settings = (INSERT_MODE, others) => {
 export const CONTENDERS = [
   { ...FLOOR, name: 'no-op', file: 'no-op.js', about: 'node:http, body drained, a fixed 201: nothing is stored' },
   { ...FLOOR, name: 'json', file: 'json.js', about: 'node:http, body parsed as JSON: nothing is stored' },
-  { ...SERVER, name: 'batched', cell: settings('batched'), about: 'this API: requests share statements' },
+  {
+    ...{ ...SERVER, name: 'batched', cell: settings('batched'), loads: BUSY },
+    about: 'this API: requests share statements',
+  },
   { ...SERVER, name: 'pipelined', cell: settings('pipelined'), about: 'this API: pg clients in pipeline mode' },
   { ...SERVER, name: 'prepared', cell: settings('prepared'), about: 'this API: a named statement per request' },
   { ...SERVER, name: 'single', cell: settings('single'), about: 'this API: an unnamed statement per request' },
@@ -61,6 +70,10 @@ export const CONTENDERS = [
   ...ROUND_TRIPS_MS.map((ms) => {
     const where = ms === 0 ? 'the database nearby' : `round trips to the database ${ms} ms longer`
     return { ...FAR, name: `rtt-${ms}`, cell: settings('batched', { DB_RTT_MS: ms }), about: `batched, ${where}` }
+  }),
+  ...CROWDS.map((connections) => {
+    const about = `batched, with ${count(connections)} connections`
+    return { ...CROWD, name: `crowd-${connections}`, connections, cell: settings('batched'), about }
   }),
   { ...DIRECT, name: 'pgbench', connections: POOL_MAX, about: 'a prepared INSERT and a commit for each row' },
   ...Object.entries(ROWS_PER_COMMIT).map(([name, rows]) => {

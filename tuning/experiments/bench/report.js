@@ -11,7 +11,7 @@ import { SATURATION_CONNECTIONS, TABLES } from './tables.js'
  */
 
 /** Tables whose first column is the throughput of a closed loop. */
-const CLOSED_TABLES = ['closed', 'far', 'direct']
+const CLOSED_TABLES = ['closed', 'far', 'crowd', 'direct']
 
 const DIRECT_METHOD =
   'The clients without a service ran on the core of the API. The CPU of pgbench does not include that of opening its connections, which a separate run measured before each trial.'
@@ -20,13 +20,18 @@ const DIRECT_METHOD =
 export function benchReport({ servers: all, repeats, closed_driver }) {
   const direct = all.filter(({ kind }) => kind === 'direct')
   const far = all.filter(({ kind }) => kind === 'far')
+  const crowds = all.filter(({ kind }) => kind === 'crowd')
   const servers = all.filter(({ kind }) => kind === 'server' || kind === 'floor')
+  const busy = servers.filter(({ values }) => values.busy['CPU us each'].length > 0)
   const batched = servers.filter(({ name }) => name === 'batched')
   return [
-    answer(sentence(servers.some(({ kind }) => kind === 'server') ? servers : [...far, ...direct])),
+    answer(sentence(servers.some(({ kind }) => kind === 'server') ? servers : [...far, ...crowds, ...direct])),
     ...insertsPicture(servers),
-    ...['closed', 'rates', 'half'].flatMap((name) => tableOf(name, servers)),
+    ...['closed', 'rates'].flatMap((name) => tableOf(name, servers)),
+    ...tableOf('busy', busy),
+    ...tableOf('half', servers),
     ...tableOf('far', far),
+    ...tableOf('crowd', crowds),
     ...(direct.length > 0 ? tableOf('direct', [...batched, ...direct]) : []),
     list(all.map(({ name, about }) => `${name}: ${about}`)),
     method([

@@ -6,8 +6,11 @@ import { spread } from '../../stats/spread.js'
 
 export const SATURATION_CONNECTIONS = 128
 export const LOW_RATE_RPS = 2000
-export const CROWD_CONNECTIONS = 1024
-export const CROWD_LOW_RATE_RPS = 200
+export const BUSY_RATE_RPS = 10_000
+export const FAR_CONNECTIONS = 1024
+export const FAR_LOW_RATE_RPS = 200
+export const CROWDS = [256, 2500]
+const FEW = `crowd-${CROWDS[0]}`
 
 /**
  * kind: of the trials; by: the values are ratios to this contender, within a block.
@@ -62,6 +65,15 @@ export const TABLES = {
       { kind: 'low', head: "CPU / batched's", value: VALUE.cpu, by: 'batched', text: TEXT.hundredths },
     ],
   },
+  busy: {
+    about: `**At ${count(BUSY_RATE_RPS)}/s**: open loop; what storing the rows adds to reading and parsing requests.`,
+    columns: [
+      { kind: 'busy', head: 'p50', value: VALUE.p50, text: TEXT.latency },
+      { kind: 'busy', head: 'CPU us each', value: VALUE.cpu, text: TEXT.tenths },
+      { kind: 'busy', head: "CPU / no-op's", value: VALUE.cpu, by: 'no-op', text: TEXT.hundredths },
+      { kind: 'busy', head: "CPU / json's", value: VALUE.cpu, by: 'json', text: TEXT.hundredths },
+    ],
+  },
   half: {
     about: '**At half of what each server takes**: open loop.',
     columns: [
@@ -72,8 +84,8 @@ export const TABLES = {
   },
   far: {
     about:
-      `**Far from the database**: batched, with a proxy that makes each round trip longer (rtt-0: without it); closed loop, ${count(CROWD_CONNECTIONS)} connections, ` +
-      `and an open loop at ${CROWD_LOW_RATE_RPS}/s. A server's name says by how many ms a round trip is longer. A managed database is about as far as rtt-1: expect its round trip on top of ` +
+      `**Far from the database**: batched, with a proxy that makes each round trip longer (rtt-0: without it); closed loop, ${count(FAR_CONNECTIONS)} connections, ` +
+      `and an open loop at ${FAR_LOW_RATE_RPS}/s. A server's name says by how many ms a round trip is longer. A managed database is about as far as rtt-1: expect its round trip on top of ` +
       'each latency. Ratios are medians over the blocks, ' +
       'so they can differ from the quotient of two rates.',
     columns: [
@@ -81,8 +93,21 @@ export const TABLES = {
       { kind: 'saturation', head: "inserts / rtt-0's", value: VALUE.inserts, by: 'rtt-0', text: TEXT.hundredths },
       { kind: 'saturation', head: 'CPU us each', value: VALUE.cpu, text: TEXT.tenths },
       { kind: 'saturation', head: 'CPU, of a core', value: VALUE.core, text: TEXT.share },
-      { kind: 'low', head: `p50 at ${CROWD_LOW_RATE_RPS}/s`, value: VALUE.p50, text: TEXT.latency },
-      { kind: 'low', head: `p99 at ${CROWD_LOW_RATE_RPS}/s`, value: VALUE.p99, text: TEXT.latency },
+      { kind: 'low', head: `p50 at ${FAR_LOW_RATE_RPS}/s`, value: VALUE.p50, text: TEXT.latency },
+      { kind: 'low', head: `p99 at ${FAR_LOW_RATE_RPS}/s`, value: VALUE.p99, text: TEXT.latency },
+    ],
+  },
+  crowd: {
+    about:
+      `**With many clients**: batched, closed loop and an open loop at ${count(BUSY_RATE_RPS)}/s, with as many connections as the name ` +
+      'says. Ratios are those of the same block.',
+    columns: [
+      { kind: 'saturation', head: 'inserts/s', value: VALUE.inserts, text: TEXT.whole },
+      { kind: 'saturation', head: `inserts / ${FEW}'s`, value: VALUE.inserts, by: FEW, text: TEXT.hundredths },
+      { kind: 'busy', head: 'CPU us each', value: VALUE.cpu, text: TEXT.tenths },
+      { kind: 'busy', head: `CPU / ${FEW}'s`, value: VALUE.cpu, by: FEW, text: TEXT.hundredths },
+      { kind: 'busy', head: 'p99', value: VALUE.p99, text: TEXT.latency },
+      { kind: 'busy', head: `p99 / ${FEW}'s`, value: VALUE.p99, by: FEW, text: TEXT.hundredths },
     ],
   },
   direct: {

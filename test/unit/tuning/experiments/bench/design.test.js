@@ -1,5 +1,5 @@
 import t from 'tap'
-import { design } from '../../../../../tuning/experiments/bench/bench.js'
+import { analyse, bench, design } from '../../../../../tuning/experiments/bench/bench.js'
 import { recordsOf } from '../../../../support/simulated/records.js'
 import { createService } from '../../../../support/simulated/service.js'
 
@@ -28,13 +28,48 @@ t.test('every contender in every block, in an order of its own that the seed dec
   t.equal(new Set(firsts).size, 3, 'each comes first for some seed')
 })
 
+t.test('the floors and batched also get the high rate, and a crowd gets it with all of its connections', async (t) => {
+  const contenders = ['no-op', 'json', 'batched', 'fastify', 'rtt-0', 'crowd-256', 'crowd-2500', 'copy']
+  const records = runOf({ ...plan, repeats: 1, contenders })
+  const loads = (/** @type {string} */ kind) =>
+    Object.fromEntries(
+      records.filter(({ at }) => at.kind === kind).map(({ cell, load }) => [cell.contender, load.connections]),
+    )
+  t.strictSame(loads('busy'), { 'no-op': 64, json: 64, batched: 64, 'crowd-256': 256, 'crowd-2500': 2500 })
+  t.equal(loads('saturation')['crowd-2500'], 2500)
+  const rates = new Set(records.filter(({ at }) => at.kind === 'busy').map(({ load }) => load.rate_rps))
+  t.strictSame([...rates], [10_000])
+  t.strictSame(Object.keys(loads('half')).sort(), ['batched', 'fastify', 'json', 'no-op'])
+  t.strictSame(Object.keys(loads('low')).sort(), ['batched', 'fastify', 'json', 'no-op', 'rtt-0'])
+})
+
+t.test('the report relates many clients to few, and what is stored to what is only read', async (t) => {
+  const contenders = ['no-op', 'json', 'batched', 'fastify', 'crowd-256', 'crowd-2500']
+  const found = analyse({ ...plan, contenders }, runOf({ ...plan, contenders }), { not_applied: [] })
+  const rowsOf = (/** @type {string} */ name) => {
+    const table = bench.report(found).find((block) => block.kind === 'table' && block.name === name)
+    return /** @type {any} */ (table).rows
+  }
+  t.strictSame(
+    rowsOf('busy').map((/** @type {string[]} */ [name]) => name),
+    ['no-op', 'json', 'batched'],
+  )
+  t.strictSame(
+    rowsOf('crowd').map((/** @type {string[]} */ [name, , ratio]) => [name, ratio]),
+    [
+      ['crowd-256', '1.00 [1.00–1.00]'],
+      ['crowd-2500', '1.00 [1.00–1.00]'],
+    ],
+  )
+})
+
 t.test('a pass puts one kind of load on every contender, and the last one offers half of what each took', async (t) => {
   const records = runOf(plan)
   const passes = records.map(({ at }) => `${at.block} ${at.kind}`)
-  const kinds = ['saturation', 'low', 'half']
+  const kinds = ['saturation', 'low', 'busy', 'half']
   t.strictSame(
     passes,
-    [0, 1].flatMap((block) => kinds.flatMap((kind) => Array(3).fill(`${block} ${kind}`))),
+    [0, 1].flatMap((block) => kinds.flatMap((kind) => Array(kind === 'busy' ? 1 : 3).fill(`${block} ${kind}`))),
   )
   const halves = records.filter(({ cell, at }) => cell.contender === 'prepared' && at.kind === 'half')
   t.strictSame(
@@ -50,7 +85,7 @@ t.test('the work that is left falls with every trial', async (t) => {
     left.push(step.left_s)
     records.push({ ...step, outcome: { verdict: 'pass' }, traffic: { goodput_rps: 5000 } })
   }
-  t.equal(left.length, 18)
+  t.equal(left.length, 20)
   t.ok(
     left.every((left_s, i) => i === 0 || left_s < left[i - 1]),
     left.join(' '),
