@@ -22,8 +22,8 @@ const QUICK = { repeats: 1, duration: 500 }
 const TIMEOUT_S = 10
 const NAMES = CONTENDERS.map(({ name }) => name)
 
-/** A closed loop at saturation, open loops at a low and a high rate, and one at half of the closed loop's rate. */
-const KINDS = ['saturation', 'low', 'busy', 'half']
+/** A closed loop at saturation, open loops at a low and a high rate, and others at a half and twice the closed loop's rate. */
+const KINDS = ['saturation', 'low', 'busy', 'half', 'over']
 const OPEN_CONNECTIONS = 64
 
 /** In lengths of the trial. A contender was idle for half a minute: it must reopen database connections, and its caches are cold. */
@@ -53,7 +53,7 @@ export const bench = {
     only: { value: 'A,B,C', about: `some of ${NAMES.join(', ')}`, ...someOf(NAMES) },
     seed: seedFlag(`seed of the order and the users (default ${DEFAULTS.seed})`),
   },
-  examples: `  npm run bench                     about 18 minutes
+  examples: `  npm run bench                     about 21 minutes
   npm run bench -- --quick
   npm run bench -- --only no-op,batched,fastify --blocks 3`,
   plan(flags) {
@@ -89,7 +89,7 @@ export function design(plan, records, notApplied) {
     const contender = contenderOf(cell.contender)
     if (kind === 'saturation') return closedLoop(contender, driverOf(plan), duration_s)
     const rate_rps = rateOf(contender, String(kind), own('saturation').at(-1)?.traffic.goodput_rps ?? 0)
-    const connections = contender.kind === 'crowd' ? contender.connections : OPEN_CONNECTIONS
+    const { clients: connections = OPEN_CONNECTIONS } = contender
     return { driver: 'paced', loop: 'open', rate_rps, connections, warmup_s: WARMUP_SHARE * duration_s, duration_s }
   }
   const passes = visits.filter(({ at }) => at.position === 0).flatMap(({ at }) => KINDS.map((kind) => [at.block, kind]))
@@ -125,7 +125,7 @@ function closedLoop({ name, kind, connections }, usual, length_s) {
 /** The rate of an open loop. @param {Contender} contender @param {string} kind @param {number} took_rps the closed loop's rate in this visit */
 function rateOf(contender, kind, took_rps) {
   if (kind === 'low') return contender.kind === 'far' ? FAR_LOW_RATE_RPS : LOW_RATE_RPS
-  return kind === 'busy' ? BUSY_RATE_RPS : Math.max(1, Math.round(took_rps / 2))
+  return kind === 'busy' ? BUSY_RATE_RPS : Math.max(1, Math.round((kind === 'over' ? 2 : 0.5) * took_rps))
 }
 
 /**

@@ -27,9 +27,10 @@ const ROUND_TRIPS_MS = [0, 1, 3, 10]
 
 /**
  * floor: stores nothing; far: the API at a longer distance from its database; crowd: the API with so many clients; direct: no service.
- * loads: the kinds of load it gets; connections: of the closed loop; file: in peers/; cell: settings of the API.
+ * loads: the kinds of load it gets; connections: of the closed loop; clients: connections of open loops, if not as many as usual;
+ * file: in peers/; cell: settings of the API.
  * @typedef {{ name: string, kind: 'server' | 'floor' | 'far' | 'crowd' | 'direct', about: string, loads: string[],
- *   connections: number, file?: string, cell?: Cell }} Contender
+ *   connections: number, clients?: number, file?: string, cell?: Cell }} Contender
  */
 
 const SERVER = {
@@ -40,7 +41,7 @@ const SERVER = {
 const BUSY = [...SERVER.loads, 'busy']
 const FLOOR = { ...SERVER, kind: /** @type {const} */ ('floor'), loads: BUSY }
 const FAR = { kind: /** @type {const} */ ('far'), connections: FAR_CONNECTIONS, loads: ['saturation', 'low'] }
-const CROWD = { kind: /** @type {const} */ ('crowd'), loads: ['saturation', 'busy'] }
+const CROWD = { ...SERVER, kind: /** @type {const} */ ('crowd'), loads: ['saturation', 'busy', 'over'] }
 const DIRECT = { kind: /** @type {const} */ ('direct'), connections: 1, loads: ['saturation'] }
 
 /** @param {string} INSERT_MODE @param {Cell} [others] */
@@ -71,9 +72,9 @@ export const CONTENDERS = [
     const where = ms === 0 ? 'the database nearby' : `round trips to the database ${ms} ms longer`
     return { ...FAR, name: `rtt-${ms}`, cell: settings('batched', { DB_RTT_MS: ms }), about: `batched, ${where}` }
   }),
-  ...CROWDS.map((connections) => {
-    const about = `batched, with ${count(connections)} connections`
-    return { ...CROWD, name: `crowd-${connections}`, connections, cell: settings('batched'), about }
+  ...CROWDS.map((clients) => {
+    const about = `batched, with ${count(clients)} connections`
+    return { ...CROWD, name: `crowd-${clients}`, clients, cell: settings('batched'), about }
   }),
   { ...DIRECT, name: 'pgbench', connections: POOL_MAX, about: 'a prepared INSERT and a commit for each row' },
   ...Object.entries(ROWS_PER_COMMIT).map(([name, rows]) => {

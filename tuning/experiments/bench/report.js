@@ -11,7 +11,7 @@ import { SATURATION_CONNECTIONS, TABLES } from './tables.js'
  */
 
 /** Tables whose first column is the throughput of a closed loop. */
-const CLOSED_TABLES = ['closed', 'far', 'crowd', 'direct']
+const CLOSED_TABLES = ['closed', 'far', 'direct']
 
 const DIRECT_METHOD =
   'The clients without a service ran on the core of the API. The CPU of pgbench does not include that of opening its connections, which a separate run measured before each trial.'

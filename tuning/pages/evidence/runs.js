@@ -10,7 +10,7 @@ export const RUNS = Object.freeze(
     { name: 'sweep-single', minutes: 6, argv: ['sweep', '--sustained', '60s'], env: { INSERT_MODE: 'single' } },
     { name: 'tune', minutes: 7, argv: ['tune'] },
     { name: 'article', minutes: 28, argv: ['tune', '--preset', 'article'], needsVegeta: true },
-    { name: 'bench', minutes: 18, argv: ['bench', '--driver', 'wrk'] },
+    { name: 'bench', minutes: 21, argv: ['bench', '--driver', 'wrk'] },
     { name: 'overload', minutes: 7, argv: ['overload'] },
     {
       name: 'overload-far',

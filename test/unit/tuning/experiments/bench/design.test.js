@@ -36,7 +36,9 @@ t.test('the floors and batched also get the high rate, and a crowd gets it with 
       records.filter(({ at }) => at.kind === kind).map(({ cell, load }) => [cell.contender, load.connections]),
     )
   t.strictSame(loads('busy'), { 'no-op': 64, json: 64, batched: 64, 'crowd-256': 256, 'crowd-2500': 2500 })
-  t.equal(loads('saturation')['crowd-2500'], 2500)
+  t.strictSame(loads('over'), { 'crowd-256': 256, 'crowd-2500': 2500 })
+  t.equal(records.find(({ at, cell }) => at.kind === 'over' && cell.contender === 'crowd-256')?.load.rate_rps, 10_000)
+  t.equal(loads('saturation')['crowd-2500'], 128)
   const rates = new Set(records.filter(({ at }) => at.kind === 'busy').map(({ load }) => load.rate_rps))
   t.strictSame([...rates], [10_000])
   t.strictSame(Object.keys(loads('half')).sort(), ['batched', 'fastify', 'json', 'no-op'])
