@@ -17,6 +17,7 @@ const PAUSE_MS = 40
 /** Results need an empty folder, so that they never overwrite existing files. @param {string} folder @throws {UsageError} if it holds anything */
 export function refuseForeign(folder) {
   if (!fs.existsSync(folder)) return
+  if (!fs.statSync(folder).isDirectory()) throw new UsageError(`--out: expected a folder, got the file ${folder}`)
   const names = fs.readdirSync(folder).filter((name) => !LOCK.test(name))
   if (names.length === 0) return
   const shown = `${names.slice(0, SHOWN).join(', ')}${names.length > SHOWN ? ', …' : ''}`

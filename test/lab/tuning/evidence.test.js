@@ -26,7 +26,7 @@ t.test('evidence: what was cut off goes on, and what is finished is not measured
     program,
     `import { campaignOf } from '${CAMPAIGN}'
 import { main } from '${SHELL}'
-process.exitCode = await main({ evidence: campaignOf(${JSON.stringify(RUNS)}) }, ['evidence', '--node', '${process.versions.node.split('.')[0]}', '--out', '${folder}/runs'])`,
+process.exitCode = await main({ evidence: campaignOf(${JSON.stringify(RUNS)}, 1000) }, ['evidence', '--node', '${process.versions.node.split('.')[0]}', '--out', '${folder}/runs'])`,
   )
   const child = spawn(process.execPath, [program], { stdio: ['ignore', 'ignore', 'inherit'], detached: true })
   const exited = once(child, 'exit')

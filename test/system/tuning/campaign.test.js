@@ -3,6 +3,7 @@ import fs from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { main } from '../../../load/run/shell.js'
+import { describeMachine, redlineCommit } from '../../../load/system/machine.js'
 import { startOf } from '../../../sql/scratch.js'
 import { campaignOf } from '../../../tuning/pages/evidence/campaign.js'
 import { processesOf, temporaryFolder } from '../../support/lab.js'
@@ -26,7 +27,10 @@ async function ran(...argv) {
 /** @param {string} folder @param {string} name @param {object} run */
 function keep(folder, name, run) {
   fs.mkdirSync(`${folder}/${name}`, { recursive: true })
-  fs.writeFileSync(`${folder}/${name}/run.json`, JSON.stringify({ versions: { redline_commit: 'another' }, ...run }))
+  fs.writeFileSync(
+    `${folder}/${name}/run.json`,
+    JSON.stringify({ verb: name, versions: { redline_commit: 'another' }, machine: describeMachine(), ...run }),
+  )
 }
 
 t.test('nothing to adopt is no answer, and no report is announced', async (t) => {
@@ -55,14 +59,15 @@ t.test('evidence of two commits is not mixed, and names that are no run are refu
   keep(folder, 'tune', { finished_at: 'then' })
   t.match(await ran('--out', folder, '--only', 'tune,bench'), {
     code: 2,
-    stderr: /^redline: --out: expected runs of commit .* in .*, got another \(tune\); go on at that commit/,
+    stderr:
+      /^redline: --out: expected runs of commit .* in .*, got one of commit another on .* \(tune\); go on there, or begin/,
   })
-  const mixed = /expected runs of commit .*, got another \(tune\)/
+  const mixed = /expected runs of commit .*, got one of commit another on .* \(tune\)/
   t.match(await ran('--out', folder, '--only', 'bench'), { code: 2, stderr: mixed }, 'nor with runs not asked for')
   keep(folder, 'bench', { finished_at: 'then', versions: { redline_commit: 'a third' } })
   t.match(await ran('--out', folder, '--adopt'), {
     code: 2,
-    stderr: /expected runs of commit another in .*, got a third \(bench\)/,
+    stderr: /expected runs of commit another on .* in .*, got one of commit a third on .* \(bench\)/,
   })
   const foreign = temporaryFolder(t)
   fs.mkdirSync(`${foreign}/bench`)
@@ -73,6 +78,27 @@ t.test('evidence of two commits is not mixed, and names that are no run are refu
   })
   t.ok(fs.existsSync(`${foreign}/bench/novel.txt`))
   t.match(await ran('--only', 'tune,nothing'), { code: 2, stderr: /--only: expected some of sweep-batched,/ })
+})
+
+t.test('evidence of two machines is not mixed, even of one commit', async (t) => {
+  const folder = temporaryFolder(t)
+  const versions = { redline_commit: await redlineCommit() }
+  keep(folder, 'tune', { finished_at: 'then', versions })
+  const other = { ...describeMachine(), cpu_model: 'Another CPU' }
+  keep(folder, 'bench', { finished_at: 'then', versions, machine: other })
+  const said = {
+    code: 2,
+    stderr: /expected runs of commit .* on .* in .*, got one of .* on Another CPU with \d+ cores \(bench\)/,
+  }
+  t.match(await ran('--out', folder, '--only', 'tune'), said)
+  t.match(await ran('--out', folder, '--adopt'), said)
+  fs.rmSync(`${folder}/bench`, { recursive: true })
+  const node = process.versions.node.split('.')[0]
+  t.match(
+    await ran('--out', folder, '--only', 'tune', '--node', node),
+    { code: 0, stdout: /^\ntune: finished\n/ },
+    'alone it is fine',
+  )
 })
 
 t.test('kill -9 of a campaign ends the run that it is measuring', { skip: withoutProc }, async (t) => {

@@ -1,11 +1,12 @@
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { UsageError } from '../../../load/command/errors.js'
 import { someOf } from '../../../load/command/flags.js'
 import { DRIVERS } from '../../../load/generators/drivers/index.js'
 import { holdFolder, refuseForeign } from '../../../load/run/folder.js'
-import { redlineCommit } from '../../../load/system/machine.js'
+import { describeMachine, redlineCommit } from '../../../load/system/machine.js'
 import { nodeOf } from '../../../load/system/node-versions.js'
 import { startChild } from '../../../load/system/processes.js'
 import { RUNS } from './runs.js'
@@ -13,6 +14,7 @@ import { RUNS } from './runs.js'
 /**
  * @import { Action } from '../../../load/run/experiment.js'
  * @import { KeptRun } from './runs.js'
+ * @import { Machine } from '../../../load/report/record.js'
  */
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
@@ -22,13 +24,15 @@ const COMMITTED = path.join(ROOT, 'tuning/evidence')
 const REFUSED = 2
 /** The newest version with long-term support. */
 const NODE_MAJOR = '26'
+/** Pause between two runs: the second would otherwise find the first one's load in averages, and its closed connections in TIME_WAIT (60 s). */
+const REST_MS = 65_000
 /** Files of a run that are committed; the rest can be made from them. */
 const COMMITTED_FILES = /^(run\.json|trials\.ndjson|report\.md|.*\.svg)$/
 
-/** `npm run evidence`: measures all runs that the pages quote, one after the other. @param {readonly KeptRun[]} [runs] @returns {Action} */
-export const campaignOf = (runs = RUNS) => ({
+/** `npm run evidence`: measures all runs that the pages quote, one after the other. @param {readonly KeptRun[]} [runs] @param {number} [rest_ms] between two @returns {Action} */
+export const campaignOf = (runs = RUNS, rest_ms = REST_MS) => ({
   about: 'measure again what the pages quote: hours',
-  details: `The runs, in this order: ${runs.map(({ name, minutes }) => `${name} (${minutes} min)`).join(', ')}.\nA run that was cut off goes on where it was; a finished one is not repeated. All of them must be of one commit.`,
+  details: `The runs, in this order: ${runs.map(({ name, minutes }) => `${name} (${minutes} min)`).join(', ')}.\nA run that was cut off goes on where it was; a finished one is not repeated. All of them must be of one commit and one machine.`,
   flags: {
     out: { value: 'DIR', about: 'folder of the runs (default results/evidence)' },
     only: { value: 'A,B', about: 'these runs', ...someOf(runs.map(({ name }) => name)) },
@@ -49,7 +53,7 @@ export const campaignOf = (runs = RUNS) => ({
       // It has no report of its own.
       folder: null,
     })
-    refuseMixture(folder, runs, given.adopt ? undefined : await redlineCommit())
+    refuseMixture(folder, runs, given.adopt ? undefined : originOf(await redlineCommit(), describeMachine()))
     if (given.adopt) {
       const finished = asked.filter(({ name }) => stateOf(path.join(folder, name)) === 'finished')
       for (const { name } of finished) {
@@ -65,10 +69,13 @@ export const campaignOf = (runs = RUNS) => ({
     // Two campaigns would measure each other.
     holdFolder(folder, '--out')
     const node = await nodeOf(given.node ?? NODE_MAJOR)
+    let hasMeasured = false
     for (const one of asked) {
-      if (io.signal.aborted) break
       const state = stateOf(path.join(folder, one.name))
       if (state === 'finished') continue
+      if (hasMeasured) await sleep(rest_ms, undefined, { signal: io.signal }).catch(() => {})
+      if (io.signal.aborted) break
+      hasMeasured = true
       note(`${one.name}: about ${one.minutes} min`)
       const code = await measure(node, folder, one, state, io.signal)
       if (code === REFUSED) return ended(`${one.name} was refused`)
@@ -122,20 +129,27 @@ function statesOf(folder, runs) {
   return runs.map(({ name }) => ({ name, state: stateOf(path.join(folder, name)) }))
 }
 
-/** Runs that are shown side by side must come from one commit: the given one or, without it, that of the first run. @param {string} folder @param {readonly KeptRun[]} runs @param {string | null} [given] @throws {UsageError} */
+/**
+ * Runs that are shown side by side must come from one commit and one machine: the given ones or, without them, those of the first run.
+ * @param {string} folder @param {readonly KeptRun[]} runs @param {string} [given] from originOf @throws {UsageError}
+ */
 function refuseMixture(folder, runs, given) {
-  let commit = given
+  let expected = given
   for (const { name } of runs) {
     const own = path.join(folder, name)
     if (['missing', 'unusable'].includes(stateOf(own))) continue
-    const other = JSON.parse(readFileSync(path.join(own, 'run.json'), 'utf8')).versions.redline_commit
-    if (commit === undefined) commit = other
-    if (other === commit) continue
+    const { versions, machine } = JSON.parse(readFileSync(path.join(own, 'run.json'), 'utf8'))
+    const origin = originOf(versions.redline_commit, machine)
+    expected ??= origin
+    if (origin === expected) continue
     throw new UsageError(
-      `--out: expected runs of commit ${commit} in ${folder}, got ${other} (${name}); go on at that commit, or begin in another folder`,
+      `--out: expected runs of ${expected} in ${folder}, got one of ${origin} (${name}); go on there, or begin in another folder`,
     )
   }
 }
+
+/** Kernels and sizes of memory may differ between two starts of one machine. @param {string | null} commit @param {Machine} machine */
+const originOf = (commit, { cpu_model, cores }) => `commit ${commit} on ${cpu_model} with ${cores} cores`
 
 /** @param {string} from @param {string} to */
 function adopt(from, to) {

@@ -22,6 +22,24 @@ t.test('what is written can be read again', async (t) => {
   )
 })
 
+t.test('a damaged run.json or trial is refused by name, whatever JSON it holds', async (t) => {
+  for (const text of ['null', '7', '"text"', '[]', '{}']) {
+    const run = t.testdir({ 'run.json': `${text}\n`, 'trials.ndjson': `${text}\n` })
+    const [ofRun, ofTrials] = [() => new Results(run).readRun(), () => new Results(run).readTrials()].map(caught)
+    t.type(ofRun, UsageError, text)
+    t.match(ofRun.message, /^expected a run in /, text)
+    t.type(ofTrials, UsageError, text)
+  }
+})
+
+t.test('a file in the place of a folder is refused, and left as it is', async (t) => {
+  const file = path.join(t.testdir({ notes: 'mine' }), 'notes')
+  const error = caught(() => Results.create(file, 'id'))
+  t.type(error, UsageError)
+  t.equal(error.message, `--out: expected a folder, got the file ${file}`)
+  t.equal(fs.readFileSync(file, 'utf8'), 'mine')
+})
+
 t.test('a folder that holds a run is never written over', async (t) => {
   const folder = t.testdir({ 'run.json': '{}' })
   t.type(
