@@ -101,8 +101,9 @@ export class Results {
       throw new UsageError(`expected a results folder with a run.json, got ${this.folder}`)
     }
     const run = parsed(fs.readFileSync(this.file('run.json'), 'utf8'), 'run.json')
-    if (!run?.plan) throw new UsageError(`expected a run in ${this.folder}, but it ended before its first trial`)
-    if (!run.verb) throw new UsageError(`expected a run of Redline in ${this.folder}, got a run.json of something else`)
+    if (this.isUnused()) throw new UsageError(`expected a run in ${this.folder}, but it ended before its first trial`)
+    if (!run?.plan || !run.verb)
+      throw new UsageError(`expected a run of Redline in ${this.folder}, got a run.json of something else`)
     return run
   }
 
@@ -117,7 +118,7 @@ export class Results {
     // Text after the last newline is still being written, or was when its writer died.
     const lines = fs.readFileSync(this.file('trials.ndjson'), 'utf8').split('\n').slice(0, -1).filter(Boolean)
     const records = lines.map((line, i) => parsed(line, `trials.ndjson, line ${i + 1}`))
-    if (records.some((record) => typeof record?.at !== 'object'))
+    if (records.some((record) => !record?.at || typeof record.at !== 'object'))
       throw new UsageError(`expected trials of this version in ${this.folder}, got some of an older one`)
     return records
   }

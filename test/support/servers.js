@@ -19,18 +19,19 @@ export async function httpServer(t, handler) {
 }
 
 /**
- * A server that answers 201 after a while, and keeps how long each answer took by its own clock.
+ * A server that answers after a while, and keeps how long each answer took by its own clock.
  * @param {any} t
  * @param {number} wait_ms
+ * @param {http.RequestListener} [answer] by default 201
  */
-export async function slowServer(t, wait_ms) {
+export async function slowServer(t, wait_ms, answer = created) {
   /** @type {number[]} */
   const taken_ms = []
   const url = await httpServer(t, (req, res) => {
     const at_ms = performance.now()
     setTimeout(() => {
       taken_ms.push(performance.now() - at_ms)
-      created(req, res)
+      answer(req, res)
     }, wait_ms)
   })
   return { url, taken_ms }

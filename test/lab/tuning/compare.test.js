@@ -3,7 +3,7 @@ import path from 'node:path'
 import t from 'tap'
 import { readTrials, runVerb, temporaryFolder } from '../../support/lab.js'
 import { newDatabase } from '../../support/postgres.js'
-import { created, httpServer } from '../../support/servers.js'
+import { created, httpServer, slowServer } from '../../support/servers.js'
 import { conserves, smoke } from '../../support/smoke.js'
 
 /** @import { RequestListener } from 'node:http' */
@@ -20,15 +20,7 @@ t.test('compare: two services of somebody else, with secrets that stay out of th
     if (req.headers.authorization !== secret || req.url !== '/user?key=of-nobody-else') unauthorized++
     created(req, res)
   }
-  /** @type {number[]} */
-  const taken_ms = []
-  const slow = await httpServer(t, (req, res) => {
-    const at_ms = performance.now()
-    setTimeout(() => {
-      taken_ms.push(performance.now() - at_ms)
-      guarded(req, res)
-    }, 20)
-  })
+  const { url: slow, taken_ms } = await slowServer(t, 20, guarded)
   const quick = await httpServer(t, guarded)
   const out = path.join(temporaryFolder(t), 'run')
   const flags = ['--header', `Authorization: ${secret}`, '--concurrency', '5', ...SHORT]

@@ -57,7 +57,10 @@ export const CONTENDERS = [
   { ...FLOOR, name: 'no-op', file: 'no-op.js', about: 'node:http, body drained, a fixed 201: nothing is stored' },
   { ...FLOOR, name: 'json', file: 'json.js', about: 'node:http, body parsed as JSON: nothing is stored' },
   {
-    ...{ ...SERVER, name: 'batched', cell: settings('batched'), loads: BUSY },
+    ...SERVER,
+    loads: BUSY,
+    name: 'batched',
+    cell: settings('batched'),
     about: 'this API: requests share statements',
   },
   { ...SERVER, name: 'pipelined', cell: settings('pipelined'), about: 'this API: pg clients in pipeline mode' },

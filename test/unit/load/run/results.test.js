@@ -23,11 +23,11 @@ t.test('what is written can be read again', async (t) => {
 })
 
 t.test('a damaged run.json or trial is refused by name, whatever JSON it holds', async (t) => {
-  for (const text of ['null', '7', '"text"', '[]', '{}']) {
+  for (const text of ['null', '7', '"text"', '[]', '{"at":null}']) {
     const run = t.testdir({ 'run.json': `${text}\n`, 'trials.ndjson': `${text}\n` })
     const [ofRun, ofTrials] = [() => new Results(run).readRun(), () => new Results(run).readTrials()].map(caught)
     t.type(ofRun, UsageError, text)
-    t.match(ofRun.message, /^expected a run in /, text)
+    t.match(ofRun.message, /^expected a run of Redline in .*, got a run\.json of something else$/, text)
     t.type(ofTrials, UsageError, text)
   }
 })
