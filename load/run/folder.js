@@ -24,6 +24,32 @@ export function refuseForeign(folder) {
   throw new UsageError(`--out: expected a new or empty folder, got ${folder}, which holds ${shown}`)
 }
 
+/**
+ * Creates a folder for results, and its parents. Does so step by step, since Node's own recursive mkdir never returns where the system
+ * refuses a folder as not found, such as in /proc.
+ * @param {string} folder @throws {UsageError} if it cannot be created or written to
+ */
+export function makeFolder(folder) {
+  try {
+    makeFolders(path.resolve(folder))
+    fs.accessSync(folder, fs.constants.W_OK)
+  } catch (error) {
+    throw new UsageError(`--out: expected a folder that can be written, got ${/** @type {Error} */ (error).message}`)
+  }
+}
+
+/** @param {string} folder absolute */
+function makeFolders(folder) {
+  if (fs.existsSync(folder)) return
+  makeFolders(path.dirname(folder))
+  try {
+    fs.mkdirSync(folder)
+  } catch (error) {
+    // Another run may have created it just now.
+    if (!fs.existsSync(folder)) throw error
+  }
+}
+
 /** Refuses links, which appending would follow. @param {string} folder of a run @throws {UsageError} if any of its files is a link */
 export function refuseLinks(folder) {
   const link = fs.readdirSync(folder, { withFileTypes: true }).find((entry) => entry.isSymbolicLink())

@@ -1,7 +1,8 @@
 import fs from 'node:fs'
 import path from 'node:path'
+import { attempt } from '../../sql/scratch.js'
 import { UsageError } from '../command/errors.js'
-import { holdFolder, refuseForeign, refuseLinks, releaseFolder } from './folder.js'
+import { holdFolder, makeFolder, refuseForeign, refuseLinks, releaseFolder } from './folder.js'
 
 /**
  * @import { TrialRecord } from '../report/record.js'
@@ -43,7 +44,7 @@ export class Results {
       if (out !== undefined) Results.refuseRun(out)
       const folder = out ?? newFolder(runId)
       refuseForeign(folder)
-      fs.mkdirSync(folder, { recursive: true })
+      makeFolder(folder)
       holdFolder(folder, '--out')
       // Another run may have come and gone since the folder was found empty.
       fs.writeFileSync(path.join(folder, 'run.json'), PLACEHOLDER, { flag: 'wx' })
@@ -80,7 +81,13 @@ export class Results {
       results.releaseUnused()
     }
     if (!Results.holdsRun(out)) return
-    throw new UsageError(`--out: expected a folder without a run, got ${out}; --resume ${out} goes on with it`)
+    // A run with rows is of a verb that cannot be resumed.
+    const isResumable = attempt(
+      () => JSON.parse(fs.readFileSync(results.file('run.json'), 'utf8')).rows === undefined,
+      false,
+    )
+    const next = isResumable ? `--resume ${out} goes on with it` : 'give another one'
+    throw new UsageError(`--out: expected a folder without a run, got ${out}; ${next}`)
   }
 
   isUnused() {
@@ -144,7 +151,7 @@ export class Results {
 
 /** Creates results/<run_id>, with a number appended if two runs start in the same second. @param {string} runId */
 function newFolder(runId) {
-  fs.mkdirSync('results', { recursive: true })
+  makeFolder('results')
   for (let i = 1; ; i++) {
     const folder = path.join('results', i === 1 ? runId : `${runId}-${i}`)
     try {

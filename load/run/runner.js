@@ -62,7 +62,7 @@ export async function runExperiment({ experiment, run, plan, results }, io) {
   const state = { ...run, ...NOTHING_YET }
   try {
     if (hasTrials) await runTrials({ experiment, run, plan, results }, state, measured, io, lab)
-    else await takeRows(experiment.measure(plan, io), state, measured)
+    else await takeRows(experiment.measure(plan, io), state, measured, results)
   } catch (error) {
     if (measured.length === 0) results.releaseUnused()
     // Before the first target is open, nothing is written, so there is nothing to report.
@@ -95,11 +95,14 @@ export async function runExperiment({ experiment, run, plan, results }, io) {
   return { run: state, measured: measured.length, blocks }
 }
 
-/** @param {AsyncIterable<any>} measuring @param {any} state run.json, kept up to date @param {any[]} rows receives each new one */
-async function takeRows(measuring, state, rows) {
+/** @param {AsyncIterable<any>} measuring @param {any} state run.json, kept up to date @param {any[]} rows receives each new one @param {Results} results */
+async function takeRows(measuring, state, rows, results) {
   const versions = { node: process.version, redline_commit: await redlineCommit() }
   Object.assign(state, { machine: describeMachine(), versions, rows })
-  for await (const row of measuring) rows.push(row)
+  for await (const row of measuring) {
+    rows.push(row)
+    results.writeRun(state)
+  }
 }
 
 /**

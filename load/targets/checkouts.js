@@ -35,9 +35,10 @@ export async function checkOut(refs, { build, isOurs, signal, note }) {
   /** @type {Checkouts} */
   const found = { folder, paths: {}, commits: {} }
   try {
+    // A misspelt ref must not cost the build of the other one.
+    for (const [side, ref] of Object.entries(refs)) found.commits[side] = await commitOf(ref, side, signal)
     for (const [side, ref] of Object.entries(refs)) {
-      const asked = ['rev-parse', '--verify', '--end-of-options', `${ref}^{commit}`]
-      const commit = (await git(asked, signal, `--${side}`)).trim()
+      const commit = found.commits[side]
       const own = path.join(folder, side)
       note(`${side}: checking out ${ref} (${commit.slice(0, 7)}) …`)
       await git(['clone', '--quiet', '--shared', '--no-checkout', root, own], signal)
@@ -50,7 +51,6 @@ export async function checkOut(refs, { build, isOurs, signal, note }) {
       const command = build ?? (isOurs && !linkPackages(root, own) ? NPM_CI : null)
       if (command) await run(command, own, { side, signal, note })
       found.paths[side] = own
-      found.commits[side] = commit
     }
     return found
   } catch (error) {
@@ -107,13 +107,21 @@ async function run(command, cwd, { side, signal, note }) {
   throw new UsageError(`--build: expected "${command}" to succeed for --${side}, got: ${words}`)
 }
 
-/** @param {string[]} args @param {AbortSignal} signal @param {string} [flag] for the message @returns {Promise<string>} */
-async function git(args, signal, flag = '--base, --head') {
+/** @param {string} ref @param {string} side @param {AbortSignal} signal @throws {UsageError} if there is none */
+async function commitOf(ref, side, signal) {
+  const asked = ['rev-parse', '--verify', '--end-of-options', `${ref}^{commit}`]
+  return (await git(asked, signal, { flag: `--${side}`, got: ` ${ref}` })).trim()
+}
+
+/** @param {string[]} args @param {AbortSignal} signal @param {{ flag: string, got: string }} [about] for the message @returns {Promise<string>} */
+async function git(args, signal, { flag, got } = { flag: '--base, --head', got: '' }) {
   return execute('git', args, { signal }).then(
     ({ stdout }) => stdout,
     (error) => {
       signal.throwIfAborted()
-      throw new UsageError(`${flag}: expected refs of the git repository in this folder, got: ${lastWords(error)}`)
+      throw new UsageError(
+        `${flag}: expected refs of the git repository in this folder, got${got}: ${lastWords(error)}`,
+      )
     },
   )
 }

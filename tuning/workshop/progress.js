@@ -1,7 +1,7 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import { UsageError } from '../../load/command/errors.js'
-import { refuseForeign } from '../../load/run/folder.js'
+import { makeFolder, refuseForeign } from '../../load/run/folder.js'
 import { Results } from '../../load/run/results.js'
 
 /** @import { Comparison, Exercise, Facts, Rules } from './exercise.js' */
@@ -51,7 +51,7 @@ function parsed(file) {
 
 /** Writes in one step: after a crash the file has the last state or the one before. @param {string} folder @param {Progress} progress */
 export function writeProgress(folder, progress) {
-  fs.mkdirSync(folder, { recursive: true })
+  makeFolder(folder)
   new Results(folder).writeText(PROGRESS_FILE, `${JSON.stringify(progress, null, 2)}\n`)
 }
 

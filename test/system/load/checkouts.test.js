@@ -60,9 +60,10 @@ t.test('what cannot be checked out or built is refused in one line, and leaves n
     [
       { base: 'nowhere' },
       {},
-      /^--base: expected refs of the git repository in this folder, got: .*Needed a single revision/,
+      /^--base: expected refs of the git repository in this folder, got nowhere: .*Needed a single revision/,
     ],
-    [{ head: '--help' }, {}, /^--head: expected refs .*, got: /],
+    [{ head: '--help' }, {}, /^--head: expected refs .*, got --help: /],
+    [{ base: 'HEAD', head: 'nowhere' }, { build: 'exit 1' }, /^--head: expected refs .*, got nowhere: /],
     [
       { base: 'HEAD' },
       { isOurs: true },

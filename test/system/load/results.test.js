@@ -3,7 +3,8 @@ import { once } from 'node:events'
 import fs from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
-import { Results } from '../../../load/run/results.js'
+import { beginRun, Results } from '../../../load/run/results.js'
+import { runExperiment } from '../../../load/run/runner.js'
 import { caught } from '../../support/caught.js'
 import { runHere } from '../../support/in-process.js'
 import { readRun, readTrials, startLab, temporaryFolder } from '../../support/lab.js'
@@ -75,6 +76,26 @@ t.test('of several that resume at the same moment, one gets the folder', async (
     t.equal(said.filter((one) => one === 'done').length, 1, said.join('; '))
   }
   await Promise.all(all.map(({ end }) => end()))
+})
+
+t.test('a verb without trials keeps each row as soon as it is measured', async (t) => {
+  const { results, run } = beginRun('made-up', { argv: [], out: path.join(t.testdir(), 'run'), plan: {} })
+  /** @type {unknown[]} */
+  const kept = []
+  const keep = () => kept.push(results.readRun().rows)
+  const experiment = /** @type {any} */ ({
+    async *measure() {
+      yield 'first'
+      keep()
+      yield 'second'
+      keep()
+    },
+    analyse: () => ({ problem: null }),
+    report: () => [],
+  })
+  const io = /** @type {any} */ ({ signal: new AbortController().signal, lab: { writeReport: async () => {} } })
+  await runExperiment({ experiment, run, plan: {}, results }, io)
+  t.strictSame(kept, [['first'], ['first', 'second']])
 })
 
 t.test('a lock of a process whose id another one has by now does not count', async (t) => {

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { UsageError } from '../../../load/command/errors.js'
 import { someOf } from '../../../load/command/flags.js'
 import { DRIVERS } from '../../../load/generators/drivers/index.js'
-import { holdFolder, refuseForeign } from '../../../load/run/folder.js'
+import { holdFolder, makeFolder, refuseForeign } from '../../../load/run/folder.js'
 import { describeMachine, redlineCommit } from '../../../load/system/machine.js'
 import { nodeOf } from '../../../load/system/node-versions.js'
 import { startChild } from '../../../load/system/processes.js'
@@ -65,7 +65,7 @@ export const campaignOf = (runs = RUNS, rest_ms = REST_MS) => ({
     // Without vegeta, a run that needs it would continue and leave its rows empty.
     if (asked.some(({ needsVegeta }) => needsVegeta))
       DRIVERS.vegeta.check?.({ url: 'http://127.0.0.1', method: 'POST' })
-    mkdirSync(folder, { recursive: true })
+    makeFolder(folder)
     // Two campaigns would measure each other.
     holdFolder(folder, '--out')
     const node = await nodeOf(given.node ?? NODE_MAJOR)

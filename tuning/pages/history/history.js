@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { UsageError } from '../../../load/command/errors.js'
@@ -6,7 +6,7 @@ import { answer, drawn, paragraph, table } from '../../../load/report/blocks.js'
 import { decimal, NONE, ratesText } from '../../../load/report/format.js'
 import { terminalOf } from '../../../load/report/terminal.js'
 import { writeReport } from '../../../load/report/write.js'
-import { refuseForeign } from '../../../load/run/folder.js'
+import { makeFolder, refuseForeign } from '../../../load/run/folder.js'
 import { Results } from '../../../load/run/results.js'
 import { costNear } from '../../../load/verbs/sweep/answer.js'
 import { sweep } from '../../../load/verbs/sweep/sweep.js'
@@ -62,7 +62,7 @@ export const history = {
     const out = problem === null ? given.out : undefined
     if (out !== undefined) {
       refuseForeign(out)
-      mkdirSync(out, { recursive: true })
+      makeFolder(out)
       await writeReport(new Results(out), 'Redline history', [...blocks, drawn(picture(past, changes))])
     }
     const runs = past.map(({ name, run, middle_rps, cpu_us }, i) => {

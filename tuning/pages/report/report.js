@@ -1,9 +1,8 @@
-import { mkdirSync } from 'node:fs'
 import path from 'node:path'
 import { UsageError } from '../../../load/command/errors.js'
 import { terminalOf } from '../../../load/report/terminal.js'
 import { writeReport } from '../../../load/report/write.js'
-import { refuseForeign } from '../../../load/run/folder.js'
+import { makeFolder, refuseForeign } from '../../../load/run/folder.js'
 import { framed } from '../../../load/run/frame.js'
 import { Results } from '../../../load/run/results.js'
 import { titleOf } from '../../../load/run/runner.js'
@@ -134,7 +133,7 @@ async function ofClass({ class: folder, out }, operands) {
 /** Opens a folder to write to: a new one, or the run's own. @param {string} folder @param {string} [own] */
 function outside(folder, own) {
   if (own === undefined || path.resolve(own) !== path.resolve(folder)) refuseForeign(folder)
-  mkdirSync(folder, { recursive: true })
+  makeFolder(folder)
   return new Results(folder)
 }
 

@@ -79,6 +79,31 @@ t.test('a folder that cannot be written is refused', async (t) => {
   )
 })
 
+t.test('a folder that the system refuses as not found is an error, and not tried for ever', async (t) => {
+  for (const folder of ['/proc/redline', '/proc/redline/run']) {
+    const error = caught(() => Results.create(folder, 'id'))
+    t.type(error, UsageError, folder)
+    t.match(error.message, /^--out: expected a folder that can be written, got E[A-Z]+: /, folder)
+  }
+})
+
+t.test('a folder with a run is refused, with --resume only for a run that has trials', async (t) => {
+  const folder = t.testdir({
+    trials: { 'run.json': RUN },
+    rows: { 'run.json': '{"verb":"simulate","plan":{},"rows":[]}' },
+    damaged: { 'run.json': '{"plan"' },
+  })
+  for (const [name, next] of [
+    ['trials', `--resume ${folder}/trials goes on with it`],
+    ['rows', 'give another one'],
+    ['damaged', 'give another one'],
+  ]) {
+    const out = `${folder}/${name}`
+    const { message } = caught(() => Results.create(out, 'id'))
+    t.equal(message, `--out: expected a folder without a run, got ${out}; ${next}`)
+  }
+})
+
 t.test('resuming drops a line that was cut off while it was written, and goes on behind it', async (t) => {
   const folder = t.testdir({ 'run.json': RUN, 'trials.ndjson': '{"trial":1}\n{"trial":2,"tra' })
   const results = Results.resume(folder)
