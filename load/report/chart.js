@@ -13,10 +13,15 @@ const WIDTHS = { wide: 760, narrow: 350 }
 /** Options for ECharts, and the height in px. @type {Record<string, (form: any, width: number) => { option: any, height: number }>} */
 const OPTIONS = { xy: xyOption, dots: dotsOption, heat: heatOption }
 
-/** ECharts: the package in a checkout, or the single file that a packed Redline ships instead of its 62 MB. @returns {Promise<typeof import('echarts')>} */
+/**
+ * ECharts as a single file: to load its several hundred modules takes six times as long. A packed Redline ships that file instead of the
+ * package's 62 MB.
+ * @returns {Promise<typeof import('echarts')>}
+ */
 function echarts() {
   const packed = new URL('echarts.js', import.meta.url)
-  return existsSync(packed) ? import(packed.href) : import('echarts')
+  // @ts-expect-error: it has no types of its own
+  return existsSync(packed) ? import(packed.href) : import('echarts/dist/echarts.esm.min.mjs')
 }
 
 /**

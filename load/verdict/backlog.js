@@ -28,11 +28,14 @@ export function growingBacklog({ load, traffic }, slo) {
   const every_s = duration_s / backlog.length
   const looks = backlog.slice(Math.max(0, Math.ceil(latency_ms.p99 / 1000 / every_s) - 1))
   if (looks.length < LEAST_LOOKS) return null
-  const slopes = looks
-    .flatMap((later, j) => looks.slice(0, j).map((earlier, i) => (later - earlier) / ((j - i) * every_s)))
-    .sort((a, b) => a - b)
-  const share = slopes[Math.floor(slopes.length / 2)] / rate_rps
   const n = looks.length
+  const slopes = new Float64Array((n * (n - 1)) / 2)
+  let count = 0
+  for (let j = 1; j < n; j++) {
+    for (let i = 0; i < j; i++) slopes[count++] = (looks[j] - looks[i]) / ((j - i) * every_s)
+  }
+  slopes.sort()
+  const share = slopes[Math.floor(slopes.length / 2)] / rate_rps
   const spread = Z * Math.sqrt((n * (n - 1) * (2 * n + 5)) / 18)
   const least = slopes[Math.max(0, Math.floor((slopes.length - spread) / 2))]
   return share >= LEAST_GROWTH && least > 0 ? { share, first: looks[0], last: looks[n - 1] } : null

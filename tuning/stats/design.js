@@ -50,13 +50,16 @@ function shuffled(values, seed) {
   return order
 }
 
-/** Caches what follows from a plan alone: a verb asks for it before every trial. @template {object} P @template T @param {(plan: P) => T} compute */
-export function oncePerPlan(compute) {
+/**
+ * Caches what follows from an object that does not change, such as a plan or a record: a design asks for it before every trial.
+ * @template {object} P @template T @param {(given: P) => T} compute
+ */
+export function oncePer(compute) {
   /** @type {WeakMap<P, T>} */
   const known = new WeakMap()
-  return (/** @type {P} */ plan) => {
-    const found = known.get(plan) ?? compute(plan)
-    known.set(plan, found)
+  return (/** @type {P} */ given) => {
+    const found = known.get(given) ?? compute(given)
+    known.set(given, found)
     return found
   }
 }

@@ -1,6 +1,6 @@
 import { isSettled, isValid } from '../../load/capacity/ladder.js'
 import { cellName } from '../../load/report/format.js'
-import { groupBy, visitsOf } from './design.js'
+import { groupBy, oncePer, visitsOf } from './design.js'
 
 /** @import { At, Cell, NotAppliedCell, Step, StepLoad, TrialRecord } from '../../load/report/record.js' */
 
@@ -44,12 +44,13 @@ export function nextTrial(matrix, records, notApplied) {
     return { ...peak, at: { ...peak.at, phase: PEAK }, left_s: durationOf(matrix) }
   }
   const units = visits.map(unitOf)
-  const repeated = new Set(units.filter((unit, i) => units.indexOf(unit) !== i))
-  const trials = groupBy(records, (record) => placeOf(record, repeated))
+  const repeated = new Set(
+    [...groupBy(units, (unit) => unit)].filter(([, own]) => own.length > 1).map(([unit]) => unit),
+  )
+  const trials = groupBy(records, (record) => placeOf(record, record.at.kind, repeated))
   for (const [i, visit] of visits.entries()) {
     if (out.has(cellName(visit.cell))) continue
-    const own = (/** @type {string | undefined} */ kind) =>
-      trials.get(placeOf({ ...visit, at: { ...visit.at, kind } }, repeated)) ?? []
+    const own = (/** @type {string | undefined} */ kind) => trials.get(placeOf(visit, kind, repeated)) ?? []
     for (const kind of kinds) {
       if (isSettled(own(kind), counts, tries)) continue
       const load = loadOf(visit, kind, own)
@@ -80,16 +81,16 @@ export function peakOf(records) {
   return trialsAt(records, { phase: PEAK }).at(0)?.traffic.goodput_rps ?? null
 }
 
-/** What a block visits: a cell, and the fields that tell its trials apart. @param {Visit} visit */
-function unitOf({ at: { position, kind, ...at }, cell }) {
+/** What a block visits: a cell, and the fields that tell its trials apart. */
+const unitOf = oncePer((/** @type {Visit} */ { at: { position, kind, ...at }, cell }) => {
   return JSON.stringify([Object.entries(at).sort(), cellName(cell)])
-}
+})
 
 /**
  * The place of a visit. The position counts only for a unit that a block visits more than once: the version that began the run may have
- * drawn another order. @param {Visit} visit @param {Set<string>} repeated units
+ * drawn another order. @param {Visit} visit @param {string | undefined} kind of the trial @param {Set<string>} repeated units
  */
-function placeOf(visit, repeated) {
+function placeOf(visit, kind, repeated) {
   const unit = unitOf(visit)
-  return `${unit} ${repeated.has(unit) ? visit.at.position : ''} ${visit.at.kind}`
+  return `${unit} ${repeated.has(unit) ? visit.at.position : ''} ${kind}`
 }

@@ -2,7 +2,7 @@ import { isSettled } from '../../../load/capacity/ladder.js'
 import { nextOfProof, PROOF_S } from '../../../load/capacity/proving.js'
 import { DRIVERS } from '../../../load/generators/drivers/index.js'
 import { isSameCell } from '../../../load/report/format.js'
-import { groupBy, oncePerPlan, visitsOf } from '../../stats/design.js'
+import { groupBy, oncePer, visitsOf } from '../../stats/design.js'
 import { trialsAt } from '../../stats/matrix.js'
 import { isSound, isTimely } from '../../stats/sound.js'
 import { BY_TURNS, nameOf, orderOf, REQUESTS_PER_TURN, variantsOf, WHOLE } from './stages.js'
@@ -46,9 +46,9 @@ const BEFORE_TURN_RATIO = 0.1
 export function nextStep(plan, records, notApplied = []) {
   const done = groupBy(records, placeOf)
   const trials = trialsOf(plan)
-  const next = trials.findIndex(({ at, cell }) => {
-    const isOut = notApplied.some((one) => isSameCell(one.cell, cell))
-    return !isOut && !isSettled(done.get(placeOf({ at, cell })) ?? [], isTimely)
+  const next = trials.findIndex((trial) => {
+    const isOut = notApplied.some((one) => isSameCell(one.cell, trial.cell))
+    return !isOut && !isSettled(done.get(placeOf(trial)) ?? [], isTimely)
   })
   if (next === -1) return proofStep(plan, records)
   return { ...trials[next], left_s: sumOf(trials.slice(next)) + proofOf_s(plan) }
@@ -86,13 +86,13 @@ function sumOf(trials) {
 
 /**
  * The place of a trial. A block visits only the whole more than once; of the others, the version that began the run may have drawn another
- * order. @param {Pick<TrialRecord, 'at' | 'cell'>} trial
+ * order.
  */
-function placeOf({ at, cell }) {
+const placeOf = oncePer((/** @type {Pick<TrialRecord, 'at' | 'cell'>} */ { at, cell }) => {
   const isOnce = at.phase === 'blocks' && cell.variant !== WHOLE
   const { position, ...others } = at
   return JSON.stringify([Object.entries(isOnce ? others : at).sort(), cell.variant])
-}
+})
 
 /** Sound trials by turns. @param {Records} records */
 export function takenByTurns(records) {
@@ -110,7 +110,7 @@ export function closedLoopsOf({ consumers }) {
   return consumers.filter((name) => DRIVERS[name].loop === 'closed')
 }
 
-const trialsOf = oncePerPlan((/** @type {AblatePlan} */ plan) => {
+const trialsOf = oncePer((/** @type {AblatePlan} */ plan) => {
   const { blocks, consumers, duration_s, mix, rate_rps, stages } = plan
   const closed = closedLoopsOf(plan)
   const [whole, ...others] = variantsOf(stages).map(nameOf)

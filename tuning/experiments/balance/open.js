@@ -3,7 +3,7 @@ import { coresOf, expandCores, planCores } from '../../../load/system/machine.js
 import { pinSelf } from '../../../load/system/processes.js'
 import { startHaproxy } from '../../knobs/haproxy.js'
 import { startListening } from '../../knobs/listening.js'
-import { oncePerPlan } from '../../stats/design.js'
+import { oncePer } from '../../stats/design.js'
 import { evenEndpoints, INSTANT, unevenEndpoints } from './endpoints.js'
 import { HAPROXY } from './steps.js'
 
@@ -22,7 +22,7 @@ const PROXY = fileURLToPath(new URL('proxy.js', import.meta.url))
 const ENDPOINTS = fileURLToPath(new URL('endpoint-server.js', import.meta.url))
 
 /** One core for the balancer, the rest for the lab and everything else: found before the lab moves, which then sees fewer. */
-const coresFor = oncePerPlan((/** @type {BalancePlan} */ _) => planCores())
+const coresFor = oncePer((/** @type {BalancePlan} */ _) => planCores())
 
 /** The cores of a run if the lab has moved to its own. @param {BalancePlan} plan */
 export function pinnedCores(plan) {
