@@ -27,7 +27,7 @@ import { bySlo, capacitiesOf } from './slos.js'
 /** The closed-loop driver for the first guess: autocannon unless it cannot send the load. @param {Pick<Plan, 'url' | 'mix'>} plan */
 export function plateauDriver({ url, mix }) {
   const asked = { url: url ?? '', ...mix }
-  return asked.url.startsWith('https:') || sends(asked, 'HEAD') || needsOwnDriver(asked) ? 'client' : 'autocannon'
+  return asked.url.startsWith('https:') || sends(asked, 'HEAD') || needsOwnDriver(asked) ? 'workers' : 'autocannon'
 }
 
 const PLATEAU_CONNECTIONS = [2, 8, 32, 128, 512]

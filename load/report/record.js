@@ -79,7 +79,7 @@
  * @property {boolean} [fresh_connections] a connection for each request
  * @property {boolean} [unbounded] runs vegeta with its own defaults
  * @property {Arrivals} [arrivals] of an open loop's requests; even by default
- * @property {number} [per_worker_rps] maximum number of requests per second for each worker of the driver `client`
+ * @property {number} [per_worker_rps] maximum number of requests per second for each connection of the driver `workers`
  * @property {number | null} [nofile] the generator's limit of open files
  * @property {number} [timeout_s] timeout of a request, if not the plan's
  * @property {Slice[]} [slices] equal parts of the load, in which suspects are slowed in turns

@@ -43,7 +43,7 @@ export const PLAN_FLAGS = {
   },
   driver: {
     value: 'NAME',
-    about: 'paced (open loop, default), vegeta (open loop), autocannon, client, wrk or locust (closed loop)',
+    about: 'paced (open loop, default), vegeta (open loop), workers, autocannon, client, wrk or locust (closed loop)',
     ...oneOf(Object.keys(DRIVERS)),
   },
   arrivals: {

@@ -1,6 +1,6 @@
 import { workersOf } from '../generators/drivers/locust/workers.js'
-import { OPENED_AT_ONCE } from '../generators/drivers/paced.js'
 import { totalOf } from '../generators/drivers/recorder.js'
+import { OPENED_AT_ONCE } from '../generators/drivers/sender.js'
 import { gatherFacts } from '../probes/facts.js'
 import { startsHere } from '../system/ssh/plan.js'
 import { measureCeiling } from './preflight/ceiling.js'
@@ -38,7 +38,7 @@ export async function spoilers({ load }, plan, { database, cores, hosts, origin 
     rate_rps: rates.length > 0 ? Math.max(...rates) : null,
     backlog,
     fresh_connections: plan.fresh_connections,
-    ...(plan.driver === 'paced' && !plan.fresh_connections && { at_once: OPENED_AT_ONCE }),
+    ...(['paced', 'workers'].includes(plan.driver) && !plan.fresh_connections && { at_once: OPENED_AT_ONCE }),
     timeout_s: plan.timeout_s,
     addresses: plan.local_addresses?.length,
     loopback: apiHosts.length === 0 && (plan.url === null || LOOPBACK.test(new URL(plan.url).hostname)),

@@ -21,7 +21,8 @@ import { DRIVERS } from '../../load/generators/drivers/index.js'
  *   come far; then another phase follows, and the last one counts
  * @property {Entry[]} [entries]
  * @property {boolean} [fresh_connections]
- * @property {Partial<Pick<Load, 'load_hosts' | 'ssh_config' | 'local_addresses' | 'on_demand'>>} [origin] where it comes from
+ * @property {Partial<Pick<Load, 'load_hosts' | 'ssh_config' | 'local_addresses' | 'on_demand' | 'per_worker_rps'>>} [origin] where it
+ *   comes from, and how
  */
 
 /**

@@ -25,7 +25,7 @@ const BODY_MAX_BYTES = 1 << 20
 
 /**
  * Closed loop with Node's HTTP client, for any HTTP or HTTPS service. Each worker has its own connection, sends its next request
- * after the last is answered, and times each phase of a request. Slower than autocannon, but more detailed.
+ * after the last is answered, and times each phase of a request. Slower than `workers`, but more detailed.
  *
  * As in `paced`, latency includes connecting if the request had to wait for it: with one connection per request, or after the
  * target closed one. The time to open each worker's first connection is not counted, since `paced` connects in advance.
@@ -53,7 +53,6 @@ async function drive(load, phase, next) {
   const buckets = {}
   const sizes = { body: new Samples(), response: new Samples() }
   const end_ms = performance.now() + phase.duration_s * 1000
-  const gap_ms = load.per_worker_rps ? 1000 / load.per_worker_rps : 0
   const url = new URL(load.url)
   const { Agent, request } = url.protocol === 'https:' ? https : http
 
@@ -64,7 +63,7 @@ async function drive(load, phase, next) {
       const agent = new Agent({ keepAlive: !load.fresh_connections, maxSockets: 1 })
       let isAhead = !load.fresh_connections
       try {
-        for (let due_ms = performance.now(); due_ms < end_ms && !signal.aborted; ) {
+        while (performance.now() < end_ms && !signal.aborted) {
           const asked = next()
           const { name, method, path, body, ...own } = asked
           const bytes = typeof body === 'string' ? Buffer.from(body, 'latin1') : body
@@ -82,9 +81,6 @@ async function drive(load, phase, next) {
             answered(name, ended.status, ended.latency_ms)
             keep(ended)
           }
-          const now_ms = performance.now()
-          due_ms = Math.max(now_ms, due_ms + gap_ms)
-          if (due_ms > now_ms) await sleep(due_ms - now_ms)
         }
       } finally {
         agent.destroy()

@@ -8,6 +8,8 @@ import { isBlank, ProtocolError, ResponseReader } from './response.js'
 
 /** Matches a server's announcement that it is closing an idle connection (RFC 9110, section 15.5.9). */
 const REQUEST_TIMEOUT = /^HTTP\/1\.[01] 408 /
+/** Interval at which the users of connections look for requests that have timed out; see `expire`. */
+export const EXPIRE_INTERVAL_MS = 50
 /** One buffer shared by all connections: Node calls back after each read before it reads again. */
 const READ_BUFFER = Buffer.allocUnsafeSlow(64 * 1024)
 

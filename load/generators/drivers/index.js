@@ -3,6 +3,7 @@ import { client } from './client.js'
 import { locust } from './locust.js'
 import { paced } from './paced.js'
 import { vegeta } from './vegeta.js'
+import { workers } from './workers.js'
 import { wrk } from './wrk.js'
 
 /**
@@ -34,4 +35,4 @@ import { wrk } from './wrk.js'
  */
 
 /** @type {Record<string, Driver>} */
-export const DRIVERS = { paced, autocannon, client, vegeta, wrk, locust }
+export const DRIVERS = { paced, workers, autocannon, client, vegeta, wrk, locust }

@@ -1,3 +1,4 @@
+import { EXPIRE_INTERVAL_MS } from './connection.js'
 import { UNSENT } from './errors.js'
 import { Quiet } from './quiet.js'
 import { Recorder } from './recorder.js'
@@ -13,8 +14,6 @@ import { constantRate, poissonRate, recordedTimes } from './schedule.js'
 /** Node's timers have a resolution of 1 ms. Answers also call pump, so at high rates pacing is finer. */
 const PUMP_INTERVAL_MS = 1
 
-/** Interval between searches for requests that have timed out. */
-const EXPIRE_INTERVAL_MS = 50
 /** Number of equal parts of a phase; the backlog is recorded at the end of each. */
 export const LOOKS = 20
 

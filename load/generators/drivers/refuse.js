@@ -22,7 +22,7 @@ export function needsOwnDriver({ entries = [] }) {
 export function refuseTaking(driver, asked) {
   if (!needsOwnDriver(asked)) return
   const expected =
-    '--driver paced (open loop) or client (closed loop) for values of earlier responses, and for headers with {{…}}'
+    '--driver paced (open loop), or workers or client (closed loops), for values of earlier responses, and for headers with {{…}}'
   throw new UsageError(`--mix: expected ${expected}, got ${driver}`)
 }
 
@@ -35,7 +35,9 @@ export function refuseHttpsAndHead(driver, asked) {
   const isHttps = asked.url.startsWith('https:')
   if (!isHttps && !sends(asked, 'HEAD')) return
   const what = isHttps ? 'https, since it does not check certificates' : 'HEAD'
-  throw new UsageError(`${driver} cannot do ${what}: expected --driver client (closed loop) or paced (open loop)`)
+  throw new UsageError(
+    `${driver} cannot do ${what}: expected --driver workers or client (closed loops), or paced (open loop)`,
+  )
 }
 
 /** Returns whether any request of the load has this method. @param {Asked} asked @param {string} name */

@@ -12,7 +12,7 @@ const ANSWER = 'HTTP/1.1 201 Created\r\nContent-Length: 0\r\n\r\n'
 const WORK_MS = 20
 
 /** The drivers that Node runs, in this process; those that are programs have tests in test/lab. */
-const DRIVEN = ['paced', 'client', 'autocannon']
+const DRIVEN = ['paced', 'workers', 'client', 'autocannon']
 
 // Most of them wait.
 t.jobs = DRIVEN.length
@@ -262,7 +262,7 @@ eachDriver('an abort ends the load with its reason', async (t, driver) => {
   await failed
 })
 
-for (const driver of ['client', 'autocannon', 'paced']) {
+for (const driver of DRIVEN) {
   t.test(`${driver}: sends the requests of a weighted mix, each once, and counts what became of them`, async (t) => {
     const { url, seen } = await countingServer(t)
     let warm = 0
@@ -294,7 +294,7 @@ for (const driver of ['client', 'autocannon', 'paced']) {
   })
 }
 
-for (const driver of ['client', 'autocannon', 'paced']) {
+for (const driver of DRIVEN) {
   t.test(`${driver}: an error counts for the entry whose request it met`, async (t) => {
     let cut = 0
     const url = await httpServer(t, (req, res) => {
@@ -309,7 +309,24 @@ for (const driver of ['client', 'autocannon', 'paced']) {
   })
 }
 
-for (const driver of ['client', 'paced']) {
+t.test('workers: each connection sends at most at its rate', async (t) => {
+  const [per_worker_rps, duration_s, connections] = [50, 0.4, 3]
+  /** @type {Map<unknown, number>} */
+  const requests = new Map()
+  const url = await httpServer(t, (req, res) => {
+    requests.set(req.socket, (requests.get(req.socket) ?? 0) + 1)
+    created(req, res)
+  })
+  const { completed } = await loadHere('workers', url, {
+    ...{ connections, duration_s, origin: { per_worker_rps } },
+    begins: () => requests.clear(),
+    isEnough: () => requests.size === connections && Math.min(...requests.values()) > 2,
+  })
+  t.equal(total([...requests.values()]), completed)
+  for (const count of requests.values()) t.ok(count <= 1 + per_worker_rps * duration_s, `${count} requests`)
+})
+
+for (const driver of ['client', 'workers', 'paced']) {
   t.test(
     `${driver}: what a response gives is sent in later requests, and a success without it is an error`,
     async (t) => {

@@ -23,7 +23,7 @@ const NODE_DIFFERS = [
   'digits of a chunk size',
 ]
 
-for (const driver of ['paced', 'autocannon', 'client']) {
+for (const driver of ['paced', 'workers', 'autocannon', 'client']) {
   const except = driver === 'client' ? NODE_DIFFERS : []
   t.test(`${driver}: malformed and endless responses are protocol errors of the server`, async (t) => {
     const rows = Object.entries({ ...MALFORMED, ...ENDLESS, ...VALID }).filter(([name]) => !except.includes(name))

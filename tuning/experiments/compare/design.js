@@ -12,11 +12,14 @@ import { visitsOf } from '../../stats/design.js'
  */
 
 /** A ladder adds workers, each with a capped rate, until a rung raises the rate by less than the factor GAIN. */
-export const WORKERS = [10, 20, 40, 80, 160, 320, 640]
+export const WORKERS = [10, 20, 40, 80, 160, 320, 640, 1280]
 const GAIN = 1.05
 
 const WARMUP_S = 0.5
-const CLOSED = { driver: 'client', loop: /** @type {const} */ ('closed'), rate_rps: null, warmup_s: WARMUP_S }
+const CLOSED = { loop: /** @type {const} */ ('closed'), rate_rps: null, warmup_s: WARMUP_S }
+/** Times each phase of a request, which costs several times as much as a request does: near its maximum, a side would wait for it. */
+const LATENCY_DRIVER = 'client'
+const MAXIMUM_DRIVER = 'workers'
 
 const POOL = 'pool-size'
 
@@ -78,7 +81,7 @@ function proofStep(plan, side, records, notApplied) {
   const seen = rungs.reduce((one, other) => (other.traffic.goodput_rps > one.traffic.goodput_rps ? other : one))
   const isAccused = [seen.limit.resource, seen.limit.runner_up].includes(POOL)
   const notch = isAccused ? relaxedCell(POOL, seen) : null
-  const load = { ...CLOSED, connections: seen.load.connections }
+  const load = { ...CLOSED, driver: MAXIMUM_DRIVER, connections: seen.load.connections }
   const larger = notch ? [{ ...seen.cell, ...notch }] : []
   const changed = larger.filter((cell) => !notApplied.some((one) => isSameCell(one.cell, cell)))
   return nextOfProof({ ...plan, warmup_s: WARMUP_S }, records, { seen, load, changed })
@@ -95,10 +98,10 @@ function nextOf({ concurrency, duration_s, ladders, rung_s, per_worker_rps }, bl
     return !isSettled(own.filter(({ at, load }) => at.phase === 'latency' && load.connections === workers))
   }
   const connections = concurrency.find(isMissing)
-  if (connections !== undefined) return { phase: 'latency', connections, duration_s, per_worker_rps: 0 }
+  if (connections !== undefined) return { phase: 'latency', driver: LATENCY_DRIVER, connections, duration_s }
   if (block >= ladders) return null
   const { next } = ladderOf(own.filter(({ at }) => at.phase === 'maximum'))
-  return next && { phase: 'maximum', connections: next, duration_s: rung_s, per_worker_rps }
+  return next && { phase: 'maximum', driver: MAXIMUM_DRIVER, connections: next, duration_s: rung_s, per_worker_rps }
 }
 
 /**

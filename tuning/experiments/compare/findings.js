@@ -1,4 +1,5 @@
 import { isValid } from '../../../load/capacity/ladder.js'
+import { count } from '../../../load/report/format.js'
 import { median } from '../../../load/verdict/ranks.js'
 import { labelOf, silentSide } from '../../knobs/sides.js'
 import { capacityOf } from '../../stats/capacity-of.js'
@@ -119,7 +120,7 @@ function boundOf(maxima) {
   if (isFull) return { rps, because: GENERATOR_FULL }
   const rising = maxima.filter((maximum) => maximum.rising)
   if (2 * rising.length <= maxima.length) return null
-  return { rps, because: `the last rung, ${rising[0].workers} workers, still brought more` }
+  return { rps, because: `the last rung, ${count(rising[0].workers)} workers, still brought more` }
 }
 
 /** The rate at which a side begins to fail requests, and the failure. @param {ComparePlan} plan @param {Records} own @param {string} side */

@@ -159,7 +159,7 @@ function pricesOf(flags) {
 /** The requested drivers; the first one answers. @param {Record<string, any>} given flags @param {Side[]} sides @returns {string[]} */
 export function chosenDrivers(given, sides) {
   const isSecure = sides.some(({ url }) => url?.startsWith('https:'))
-  const asked = given.driver ?? [isSecure ? 'client' : 'autocannon']
+  const asked = given.driver ?? [isSecure ? 'workers' : 'autocannon']
   if (!given['cross-check'] || asked.length > 1) return asked
   return [...asked, asked[0] === 'wrk' ? 'autocannon' : 'wrk']
 }

@@ -39,7 +39,10 @@ t.test('a command line that is wrong is refused in one line that says what was e
     [['--rates', 'abc'], /^--rates: expected whole numbers .*, got "abc"$/],
     [['--rates', '0'], /^--rates: expected/],
     [['--duration', '10'], /^--duration: expected a time such as 500ms, 10s or 2m, got "10"$/],
-    [['--driver', 'ab'], /^--driver: expected one of paced, autocannon, client, vegeta, wrk, locust, got "ab"$/],
+    [
+      ['--driver', 'ab'],
+      /^--driver: expected one of paced, workers, autocannon, client, vegeta, wrk, locust, got "ab"$/,
+    ],
     [['--url', 'localhost:3000'], /^--url: expected an http/],
     [['--url', 'http://bob:secret@127.0.0.1/'], /^--url: expected an http.* without user and password/],
     [['--header', 'Content-Length: 5'], /^--header: expected no framing header, got content-length$/],

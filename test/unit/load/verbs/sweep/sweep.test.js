@@ -166,7 +166,7 @@ t.test(
     const serve = () => ({ ok_rps: 0, refused_rps: 100, refusal: 500, mean_ms: 1 })
     for (const [url, driver] of [
       ['http://127.0.0.1:1/', 'autocannon'],
-      ['https://127.0.0.1:1/', 'client'],
+      ['https://127.0.0.1:1/', 'workers'],
     ]) {
       const { code, stderr, records } = await sweepOf(t, ['--url', url], serve)
       t.equal(code, 1)

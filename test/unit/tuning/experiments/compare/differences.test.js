@@ -65,8 +65,8 @@ t.test('a maximum of the generator, or of the ladder, is no maximum of a service
 
   const plan = { per_worker_rps: 1 }
   const slow = runOf({ plan, noise: 0 })
-  t.match(findingsOf(slow, plan).sides[0].maxima[0], { rps: 640, workers: 640, rising: true })
-  t.match(textOf(slow, plan), /A: at least 640\/s: the last rung, 640 workers, still brought more/)
+  t.match(findingsOf(slow, plan).sides[0].maxima[0], { rps: 1280, workers: 1280, rising: true })
+  t.match(textOf(slow, plan), /A: at least 1,280\/s: the last rung, 1,280 workers, still brought more/)
   t.match(answerSentence(differencesOf(slow)), /Not compared: maximum rate \(A: the last rung/)
 })
 

@@ -22,7 +22,7 @@ t.test('after the blocks, each side of ours is proven under all the workers of i
   t.equal(records.indexOf(proof[0]), records.length - proof.length)
   const [{ load }] = proof
   const [{ maxima }] = findingsOf(records, OURS).sides
-  t.match(load, { driver: 'client', loop: 'closed', rate_rps: null, connections: maxima[0].workers })
+  t.match(load, { driver: 'workers', loop: 'closed', rate_rps: null, connections: maxima[0].workers })
   t.equal(load.per_worker_rps, undefined, 'a cap would hide what a dose costs')
   for (const length of [records.length - 10, records.length - 5, records.length - 1]) {
     const { at, cell } = records[length]

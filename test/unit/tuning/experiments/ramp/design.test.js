@@ -123,5 +123,5 @@ t.test('a driver whose tool is missing is refused with what installs it', async 
   )
   t.strictSame(chosenDrivers({ 'cross-check': true }, []), ['autocannon', 'wrk'])
   t.strictSame(chosenDrivers({ driver: ['wrk'], 'cross-check': true }, []), ['wrk', 'autocannon'], 'never with itself')
-  t.strictSame(chosenDrivers({}, [{ url: 'https://a/', file: null }]), ['client'])
+  t.strictSame(chosenDrivers({}, [{ url: 'https://a/', file: null }]), ['workers'])
 })

@@ -1,0 +1,84 @@
+import { EXPIRE_INTERVAL_MS } from './connection.js'
+import { openSender } from './sender.js'
+import { countClosedLoop } from './tally.js'
+
+/**
+ * @import { Connection } from './connection.js'
+ * @import { Driver, Load, Phase } from './index.js'
+ * @import { Recorder } from './recorder.js'
+ * @import { Sender } from './sender.js'
+ * @import { Answered } from './tally.js'
+ */
+
+const RETRY_DELAY_MS = 10
+
+/**
+ * Closed loop over the connections of `paced`, for any HTTP or HTTPS service. Each worker has its own connection and sends its next request
+ * after the last is answered, at most at the rate of the load's per_worker_rps, in even steps. Latency starts when a request is sent, and
+ * includes connecting if it had to wait for that.
+ * @type {Driver}
+ */
+export const workers = {
+  name: 'workers',
+  loop: 'closed',
+  version: async () => process.version,
+  async open(load) {
+    const sender = await openSender(load)
+    let requests = 0
+    return {
+      run: (phase) =>
+        countClosedLoop(load, phase, (...counting) => drive(sender, load, phase, () => requests++, counting)),
+      close: sender.close,
+    }
+  },
+}
+
+/**
+ * @param {Sender} sender @param {Load} load @param {Phase} phase @param {() => number} nth number of the next request
+ * @param {[recorder: Recorder, answered: Answered]} counting
+ */
+async function drive(
+  { connections, send },
+  { timeout_s, per_worker_rps },
+  { duration_s, signal },
+  nth,
+  [recorder, answered],
+) {
+  const end_ms = performance.now() + duration_s * 1000
+  const gap_ms = per_worker_rps ? 1000 / per_worker_rps : 0
+
+  /** @param {Connection} connection @param {() => void} ended */
+  function work(connection, ended) {
+    let due_ms = performance.now()
+    const next = () => {
+      const now_ms = performance.now()
+      if (now_ms >= end_ms || signal.aborted) return ended()
+      if (due_ms > now_ms) return void setTimeout(next, Math.min(due_ms, end_ms) - now_ms)
+      recorder.sent++
+      const name = send(connection, nth(), (status, error) => {
+        const answered_ms = performance.now()
+        if (error) recorder.error(error, answered_ms - now_ms, name)
+        else answered(name, status, answered_ms - now_ms)
+        due_ms = Math.max(answered_ms + (error ? RETRY_DELAY_MS : 0), due_ms + gap_ms)
+        next()
+      })
+    }
+    next()
+  }
+
+  const expiring = setInterval(() => {
+    for (const connection of connections) connection.expire(timeout_s * 1000, performance.now())
+  }, EXPIRE_INTERVAL_MS)
+  try {
+    await new Promise((resolve) => {
+      signal.addEventListener('abort', resolve, { once: true })
+      let working = connections.length
+      const ended = () => {
+        if (--working === 0) resolve(undefined)
+      }
+      for (const connection of connections) work(connection, ended)
+    })
+  } finally {
+    clearInterval(expiring)
+  }
+}
