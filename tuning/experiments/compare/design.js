@@ -12,7 +12,7 @@ import { visitsOf } from '../../stats/design.js'
  */
 
 /** A ladder adds workers, each with a capped rate, until a rung raises the rate by less than the factor GAIN. */
-export const WORKERS = [10, 20, 40, 80, 160, 320, 640, 1280]
+export const WORKERS = [10, 20, 40, 80, 160, 320, 640, 1280, 2560]
 const GAIN = 1.05
 
 const WARMUP_S = 0.5

@@ -113,7 +113,7 @@ function rungTable(rungs) {
   const rows = rungs
     .filter((both) => both.some(({ rps }) => !Number.isNaN(rps)))
     .map((both) => [
-      String(both[0].workers),
+      count(both[0].workers),
       ...both.flatMap(({ rps, refused_ratio }) => [figure(rps), tenthPercent(refused_ratio)]),
     ])
   return table(['workers', ...rungs[0].flatMap(({ name }) => [`${name}: successes/s`, 'refused'])], rows)
