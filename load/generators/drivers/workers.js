@@ -44,12 +44,14 @@ async function drive(
   nth,
   [recorder, answered],
 ) {
-  const end_ms = performance.now() + duration_s * 1000
+  const start_ms = performance.now()
+  const end_ms = start_ms + duration_s * 1000
   const gap_ms = per_worker_rps ? 1000 / per_worker_rps : 0
 
-  /** @param {Connection} connection @param {() => void} ended */
-  function work(connection, ended) {
-    let due_ms = performance.now()
+  /** @param {Connection} connection @param {number} i of the worker @param {() => void} ended */
+  function work(connection, i, ended) {
+    // Those that pause begin one after the other: at once, all would send in bursts.
+    let due_ms = start_ms + (gap_ms * i) / connections.length
     const next = () => {
       const now_ms = performance.now()
       if (now_ms >= end_ms || signal.aborted) return ended()
@@ -69,16 +71,16 @@ async function drive(
   const expiring = setInterval(() => {
     for (const connection of connections) connection.expire(timeout_s * 1000, performance.now())
   }, EXPIRE_INTERVAL_MS)
-  try {
-    await new Promise((resolve) => {
-      signal.addEventListener('abort', resolve, { once: true })
-      let working = connections.length
-      const ended = () => {
-        if (--working === 0) resolve(undefined)
-      }
-      for (const connection of connections) work(connection, ended)
-    })
-  } finally {
-    clearInterval(expiring)
-  }
+  let stop = () => {}
+  await new Promise((resolve) => {
+    stop = () => resolve(undefined)
+    signal.addEventListener('abort', stop)
+    let working = connections.length
+    const ended = () => {
+      if (--working === 0) stop()
+    }
+    for (const [i, connection] of connections.entries()) work(connection, i, ended)
+  })
+  signal.removeEventListener('abort', stop)
+  clearInterval(expiring)
 }

@@ -17,7 +17,7 @@ const GAIN = 1.05
 
 const WARMUP_S = 0.5
 const CLOSED = { loop: /** @type {const} */ ('closed'), rate_rps: null, warmup_s: WARMUP_S }
-/** Times each phase of a request, which costs several times as much as a request does: near its maximum, a side would wait for it. */
+/** `client` times each phase of a request, which costs the generator so much that a side near its maximum would wait for it. */
 const LATENCY_DRIVER = 'client'
 const MAXIMUM_DRIVER = 'workers'
 
