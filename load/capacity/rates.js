@@ -20,19 +20,23 @@ const FAIR_SHARE = 0.25
  */
 export function rateInside(levels, low, top, width) {
   const [from, to] = [Math.log(low.rate_rps), Math.log(top.rate_rps)]
-  if (to - from <= width) return null
+  const kept = top.kept_rps === null ? null : Math.log(top.kept_rps)
+  // What the target kept up with is its capacity: neither edge may be farther from it than half the width.
+  const isKnown = kept !== null && kept > from - width / 2 && kept < to
   const crossing = crossingOf(levels.filter(({ verdict }) => verdict !== 'unknown')) ?? to
-  const estimate = Math.min(to, top.kept_rps === null ? crossing : Math.max(from, Math.log(top.kept_rps)))
-  const rate_rps = roundRate(Math.exp(beside(estimate, from, to, width)))
+  const estimate = Math.min(to, kept === null ? crossing : Math.max(from, kept))
+  const isLopsided = isKnown && Math.max(to - estimate, estimate - from) > width / 2
+  if (to - from <= width && !isLopsided) return null
+  const rate_rps = roundRate(Math.exp(beside(estimate, from, to, width, isKnown ? 0 : FULL * width)))
   const inside = Math.min(top.rate_rps - 1, Math.max(low.rate_rps + 1, rate_rps))
   return inside > low.rate_rps ? inside : null
 }
 
-/** All values are ln(rate). @param {number} estimate @param {number} from @param {number} to @param {number} width @returns {number} */
-function beside(estimate, from, to, width) {
-  if (estimate - from < to - estimate) return -beside(-estimate, -to, -from, width)
+/** All values are ln(rate). @param {number} estimate @param {number} from @param {number} to @param {number} width @param {number} least width @returns {number} */
+function beside(estimate, from, to, width, least) {
+  if (estimate - from < to - estimate) return -beside(-estimate, -to, -from, width, least)
   const fair = FAIR_SHARE * (to - from)
-  const wanted = Math.min(estimate - ASIDE * width, to - FULL * width)
+  const wanted = Math.min(estimate - ASIDE * width, to - least)
   const isNarrowThen = to - wanted <= width
   return Math.min(to - fair, isNarrowThen ? wanted : Math.max(from + fair, wanted))
 }

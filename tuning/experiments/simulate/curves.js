@@ -8,7 +8,7 @@ import { normal } from '../../../load/system/random.js'
  *   capacity_rps: (usual_ms: number) => number, reach_rps?: number }} Service plateau_rps: what a closed loop would measure;
  *   capacity_rps: the rate at which half of the trials without a stall pass, at the core speed at which the fixed piece of work takes
  *   usual_ms; reach_rps: beyond this rate the generator is the limit
- * @typedef {{ verdict: 'pass' | 'fail' | 'invalid', score: number, work_ms?: number, cost?: number }} Judged work_ms: time of the fixed
+ * @typedef {{ verdict: 'pass' | 'fail' | 'invalid', score: number, kept_rps?: number | null, work_ms?: number, cost?: number }} Judged kept_rps: see SearchTrial; work_ms: time of the fixed
  *   piece of work before the trial; cost: CPU time of a request, in any unit
  */
 
@@ -133,6 +133,9 @@ function twoSpeeds(random) {
   }
 }
 
+/** Load from which a growing backlog is seen. */
+const LEAST_GROWING = 1.012
+
 /** Its SLO is 100 ms, the default. @param {Random} random @returns {Service} */
 function queue(random) {
   const slo_s = 0.1
@@ -149,7 +152,8 @@ function queue(random) {
     trial: ({ rate_rps, duration_s }) => {
       // Fluctuations from second to second even out over a longer trial.
       const load = (rate_rps / service_rps) * Math.exp((0.02 / Math.sqrt(duration_s / 2)) * normal(random))
-      return judged(Math.log(p99_s(load, duration_s) / slo_s) + 0.2 * normal(random))
+      const kept_rps = load > LEAST_GROWING ? rate_rps / load : null
+      return { ...judged(Math.log(p99_s(load, duration_s) / slo_s) + 0.2 * normal(random)), kept_rps }
     },
     capacity_rps: () => truth * service_rps,
   }
