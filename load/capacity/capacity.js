@@ -74,7 +74,7 @@ export function nextStep(plan, records, notApplied = []) {
 /** The answer from the trials so far. Pure. @param {Plan} plan @param {TrialRecord[]} records */
 export function answerOf(plan, records) {
   const found = capacityFound(plan, records)
-  const limit = proven(limitOf(plan, records), records)
+  const limit = lastAnswered(records) ? { limit: null } : proven(limitOf(plan, records), records)
   return { ...found, ...limit, ...capacitiesOf(plan, records, found, capacityFound) }
 }
 

@@ -1,4 +1,5 @@
-import { isValid } from './ladder.js'
+import { failureText } from './advice.js'
+import { isRefused, isValid } from './ladder.js'
 import { of, plateauOf, searchPlan, speedOf, trialsOf } from './of-records.js'
 import { intervalOf, searchProblem, sustainedProblem } from './search.js'
 
@@ -9,6 +10,9 @@ const UNEXPLAINED = ['rows', 'unknown']
 
 /** The capacity that a search found, and the problem if it is not trustworthy. Pure. @param {Plan} plan @param {TrialRecord[]} records */
 export function capacityFound(plan, records) {
+  const stopped = stoppedText(records)
+  // What failed may have failed because the service had stopped.
+  if (stopped) return { capacity: null, problem: stopped }
   const found = plateauOf(records) > 0 ? intervalOf(trialsOf(records, plan), searchPlan(plan, records)) : null
   const bound = boundOf(records, found)
   const isExplained = bound && !UNEXPLAINED.includes(String(bound.outcome.blame))
@@ -19,31 +23,41 @@ export function capacityFound(plan, records) {
   }
 }
 
-/** So many trials without a success, at rates that had passed, show that the service has stopped. */
-const DEAD_TRIALS = 3
+/** So many trials without a success show that the service has stopped: at rates that it had carried, or refused altogether. */
+const [DEAD_TRIALS, REFUSED_TRIALS] = [3, 2]
 
-/** The last trial of a search in which a service succeeded before it stopped for good; null if it goes on. @param {TrialRecord[]} records */
+/** The last trial before or in a search in which a service succeeded before it stopped for good; null if it goes on. @param {TrialRecord[]} records */
 export function lastAnswered(records) {
-  const trials = of(records, 'search')
+  const trials = records.filter(({ at }) => at.phase === 'plateau' || at.phase === 'search')
   const last = trials.findLastIndex(({ traffic }) => traffic.ok > 0)
-  const passed = trials.filter(({ outcome }) => outcome.verdict === 'pass').map(({ load }) => Number(load.rate_rps))
-  const since = trials.slice(last + 1).filter(isValid)
-  const dead = since.filter(({ load }) => Number(load.rate_rps) <= Math.max(0, ...passed))
-  return dead.length >= DEAD_TRIALS ? trials[last] : null
+  const passed = trials.filter(({ outcome }) => outcome.verdict === 'pass')
+  const carried_rps = Math.max(0, ...passed.map(({ load, traffic }) => load.rate_rps ?? traffic.goodput_rps))
+  const since = trials.slice(last + 1).filter((trial) => isValid(trial) && trial.load.loop === 'open')
+  const dead = since.filter(({ load }) => Number(load.rate_rps) <= carried_rps)
+  const hasStopped = dead.length >= DEAD_TRIALS || since.filter(isRefused).length >= REFUSED_TRIALS
+  return hasStopped ? (trials[last] ?? null) : null
+}
+
+/** @param {TrialRecord[]} records */
+function stoppedText(records) {
+  const answered = lastAnswered(records)
+  const last = of(records, 'search').at(-1)
+  if (!answered || !last) return null
+  const seen = isRefused(last)
+    ? 'every connection was refused'
+    : 'not one request succeeded, even at rates that had passed'
+  return `after trial ${answered.trial}, ${seen}: ${last.outcome.because}`
 }
 
 /** @param {Plan} plan @param {TrialRecord[]} records @param {ReturnType<typeof intervalOf>} found */
 function problemOf(plan, records, found) {
   if (plateauOf(records) === 0) {
-    return `the closed loop that looks for the plateau found none: ${records.at(-1)?.outcome.because ?? 'no trial'}`
+    const last = records.at(-1)
+    return `the closed loop that looks for the plateau found none: ${last ? failureText(last) : 'no trial'}`
   }
   const trials = of(records, 'search')
   if (found && found.low_rps === null && trials.every(({ traffic }) => traffic.ok === 0)) {
-    return `not one request succeeded: ${trials.at(-1)?.outcome.because}`
-  }
-  const answered = lastAnswered(records)
-  if (answered) {
-    return `after trial ${answered.trial}, not one request succeeded, even at rates that had passed: ${trials.at(-1)?.outcome.because}`
+    return `not one request succeeded: ${failureText(trials[trials.length - 1])}`
   }
   const bound = boundOf(records, found)
   if (bound && UNEXPLAINED.includes(String(bound.outcome.blame))) {

@@ -82,6 +82,12 @@ export function isValid({ outcome }) {
   return outcome.verdict !== 'invalid'
 }
 
+/** Whether nobody listened any more: no request of a trial got further than a refused connection. @param {Pick<TrialRecord, 'traffic'>} trial */
+export function isRefused({ traffic: { ok, status, errors } }) {
+  const { 'server:refused': refused = 0, ...others } = { ...status, ...errors }
+  return ok === 0 && refused > 0 && Object.values(others).every((count) => count === 0)
+}
+
 /**
  * Whether a place in a design needs no further trial: either one counts, or too many do not. Pure.
  * @template {{ outcome: { verdict: string } }} T

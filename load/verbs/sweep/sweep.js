@@ -1,5 +1,6 @@
+import { failureText } from '../../capacity/advice.js'
 import { answerOf, nextStep as nextSearchStep, plateauDriver } from '../../capacity/capacity.js'
-import { capacityOf, contradictedRung, isValid, nextRung, unanswered } from '../../capacity/ladder.js'
+import { capacityOf, contradictedRung, isRefused, isValid, nextRung, unanswered } from '../../capacity/ladder.js'
 import { bySlo, capacitiesOf } from '../../capacity/slos.js'
 import { connectionsFor } from '../../generators/connections.js'
 import { DRIVERS } from '../../generators/drivers/index.js'
@@ -139,7 +140,7 @@ function ladderAnswer(plan, records) {
 
 /**
  * The last trial in which a service succeeded before it stopped for good; null if it goes on. Under a higher load than any before, it
- * may only be swamped.
+ * may only be swamped, unless it refuses all connections.
  * @param {TrialRecord[]} records
  */
 function stoppedAfter(records) {
@@ -147,7 +148,22 @@ function stoppedAfter(records) {
   const loadOf = (/** @type {TrialRecord} */ { load }) => load.rate_rps ?? load.connections
   const served = records.filter(({ traffic }) => traffic.ok > 0).map(loadOf)
   const since = records.slice(last + 1).filter(isValid)
-  return since.some((record) => loadOf(record) <= Math.max(...served)) ? records[last] : null
+  return since.some((record) => isRefused(record) || loadOf(record) <= Math.max(...served))
+    ? (records[last] ?? null)
+    : null
+}
+
+/** Why no capacity follows from a ladder whose service answered nothing, or stopped. @param {TrialRecord[]} records */
+function deadText(records) {
+  const last = records.at(-1)
+  if (!last) return null
+  if (records.every(({ traffic }) => traffic.ok === 0)) return `not one request succeeded: ${failureText(last)}`
+  const answered = stoppedAfter(records)
+  if (!answered) return null
+  const seen = isRefused(last)
+    ? 'every connection was refused'
+    : 'not one request succeeded, even under a load under which some had'
+  return `after trial ${answered.trial}, ${seen}: ${last.outcome.because}`
 }
 
 /** Most loads without a valid trial that are named. */
@@ -169,14 +185,9 @@ function openText(open, records) {
 function ladderCapacity(plan, records) {
   const found = capacityOf(records)
   const open = unanswered(rungsOf(plan), records)
-  const isDead = records.length > 0 && records.every(({ traffic }) => traffic.ok === 0)
-  const last = stoppedAfter(records)
-  const dead =
-    (isDead && `not one request succeeded: ${records.at(-1)?.outcome.because}`) ||
-    (last &&
-      `after trial ${last.trial}, not one request succeeded, even under a load under which some had: ${records.at(-1)?.outcome.because}`)
+  const dead = deadText(records)
   return {
-    capacity: found && { ...found, confidence: null, slo: plan.slo },
+    capacity: dead || !found ? null : { ...found, confidence: null, slo: plan.slo },
     problem: dead || (open.length > 0 ? openText(open, records) : null),
   }
 }

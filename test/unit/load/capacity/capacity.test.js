@@ -1,4 +1,5 @@
 import t from 'tap'
+import { failureText } from '../../../../load/capacity/advice.js'
 import { answerOf, nextStep } from '../../../../load/capacity/capacity.js'
 import { COLD_WARMUP_S } from '../../../../load/capacity/ladder.js'
 import { recordsOf } from '../../../support/simulated/records.js'
@@ -246,7 +247,7 @@ t.test('what gives nothing to go by is said', async (t) => {
     at: { phase: 'plateau' },
     cell: null,
     load: { connections: 2, loop: 'closed' },
-    traffic: { ok: 0, goodput_rps: 0 },
+    traffic: { ok: 0, goodput_rps: 0, status: {}, errors: {} },
     outcome: { verdict: 'fail', because: 'nobody there' },
   }
   t.match(answerOf(PLAN, /** @type {any} */ ([dead])), { capacity: null, problem: /found none: nobody there/ })
@@ -326,6 +327,37 @@ t.test(
   },
 )
 
+t.test('a service that ended after the closed loops is refused, not slow', async (t) => {
+  const serve = createService({ capacity_rps: 1000, least_ms: 10 })
+  const goneAt = (/** @type {any} */ { rate_rps, duration_s }) => {
+    return { ok_rps: 0, refused_rps: 0, mean_ms: 1, errors: { 'server:refused': Math.round(rate_rps * duration_s) } }
+  }
+  const ends = (/** @type {any} */ step, /** @type {any} */ about) =>
+    step.at.phase === 'search' ? goneAt(step.load) : serve(step, about)
+  const plan = { ...PLAN, url: 'http://127.0.0.1/', confirms: false }
+  const records = recordsOf(plan, nextStep, /** @type {any} */ (ends))
+  t.equal(of(records, 'search').length, 2)
+  const { capacity, limit, problem } = answerOf(plan, records)
+  t.strictSame([capacity, limit], [null, null])
+  const last = of(records, 'plateau').at(-1)?.trial
+  t.match(problem, new RegExp(`^after trial ${last}, every connection was refused: `))
+})
+
+t.test('what to check where nothing succeeds', async (t) => {
+  for (const [traffic, advice] of /** @type {[object, RegExp][]} */ ([
+    [{ status: { 302: 4 }, errors: {} }, /^because; redirects are not followed/],
+    [{ status: { 401: 4 }, errors: {} }, /credentials with --header$/],
+    [{ status: { 404: 4 }, errors: {} }, /the path of the URL$/],
+    [{ status: { 405: 4 }, errors: {} }, /another --method$/],
+    [{ status: { 405: 4, 500: 1 }, errors: {} }, /^because$/],
+    [{ status: {}, errors: { 'server:refused': 3 } }, /is the service running\?$/],
+    [{ status: {}, errors: { 'server:refused': 3, 'server:reset': 1 } }, /^because$/],
+  ])) {
+    const last = /** @type {any} */ ({ outcome: { because: 'because' }, traffic: { ok: 0, ...traffic } })
+    t.match(failureText(last), advice)
+  }
+})
+
 t.test('a service that stops answering for good has no capacity, and is not asked for long', async (t) => {
   const url = 'http://127.0.0.1/'
   const dies = (/** @type {any} */ plan) => {
@@ -347,5 +379,6 @@ t.test('a service that stops answering for good has no capacity, and is not aske
     answerOf(plan, records).problem,
     new RegExp(`^after trial ${last}, not one request succeeded, even at rates that had passed: 0 of `),
   )
+  t.equal(answerOf(plan, records).capacity, null)
   t.ok(dies({ ...plan, start: 'node server.js' }).length > records.length, 'one that we start may come back')
 })

@@ -126,19 +126,30 @@ t.test('a load without a valid trial is named, with the reason', async (t) => {
 
 t.test('a service that stops during a ladder has no capacity', async (t) => {
   const serve = createService({ capacity_rps: 900 })
-  const dead = { ok_rps: 0, refused_rps: 0, refusal: 500, mean_ms: 1, errors: { 'server:refused': 1 } }
+  const dead = { ok_rps: 0, refused_rps: 0, refusal: 500, mean_ms: 1 }
   /** @type {Serve} */
-  const stops = (step, trial) => (trial.trial > 1 ? dead : serve(step, trial))
-  const { code, stderr } = await sweepOf(t, [...URL_FLAGS, '--rates', '1000,500'], stops)
-  t.equal(code, 1)
+  const stops = (step, trial) => {
+    if (trial.trial === 1) return serve(step, trial)
+    return { ...dead, errors: { 'server:refused': Math.round(Number(step.load.rate_rps) * step.load.duration_s) } }
+  }
+  const { code, stderr, run } = await sweepOf(t, [...URL_FLAGS, '--rates', '500,1000'], stops)
+  t.equal(code, 1, 'whoever refuses all connections is not only swamped')
+  t.match(stderr, /no trustworthy answer: after trial 1, every connection was refused: /)
+  t.equal(run.capacity, null)
+  /** @type {Serve} */
+  const hangs = (step, trial) => {
+    return trial.trial > 1 ? { ...dead, errors: { 'server:timeout': 1 } } : serve(step, trial)
+  }
+  const hung = await sweepOf(t, [...URL_FLAGS, '--rates', '1000,500'], hangs)
+  t.equal(hung.code, 1)
   t.match(
-    stderr,
+    hung.stderr,
     /no trustworthy answer: after trial 1, not one request succeeded, even under a load under which some had: /,
   )
   const loops = ['--driver', 'autocannon', '--connections']
-  const swamped = await sweepOf(t, [...loops, '1,8'], stops)
+  const swamped = await sweepOf(t, [...loops, '1,8'], hangs)
   t.equal(swamped.code, 0, 'with more connections than before, it may only be swamped')
-  const fewer = await sweepOf(t, [...loops, '8,1'], stops)
+  const fewer = await sweepOf(t, [...loops, '8,1'], hangs)
   t.equal(fewer.code, 1)
 })
 

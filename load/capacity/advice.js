@@ -1,0 +1,19 @@
+import { isRefused } from './ladder.js'
+
+/** @import { TrialRecord } from '../report/record.js' */
+
+/** What to do about a status that every response has. @type {[status: RegExp, advice: string][]} */
+const ADVICE = [
+  [/^3/, 'redirects are not followed, so send the requests to where they lead'],
+  [/^40[13]$/, 'send credentials with --header'],
+  [/^404$/, 'check the path of the URL'],
+  [/^405$/, 'choose another --method'],
+]
+
+/** Why not one request of a trial succeeded, and what to check. @param {Pick<TrialRecord, 'outcome' | 'traffic'>} trial */
+export function failureText({ outcome, traffic }) {
+  const statuses = Object.keys(traffic.status)
+  const [, advice] = ADVICE.find(([status]) => statuses.length > 0 && statuses.every((one) => status.test(one))) ?? []
+  const check = isRefused({ traffic }) ? 'is the service running?' : advice
+  return `${outcome.because}${check ? `; ${check}` : ''}`
+}
