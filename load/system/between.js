@@ -2,8 +2,7 @@ import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { connect, end, roundTrip_ms } from '../../sql/connection.js'
 import { NotApplied } from '../command/errors.js'
-import { isListening, onFreePorts } from './ports.js'
-import { startService } from './service.js'
+import { startListening } from './listening.js'
 
 /**
  * @import { Host } from './ssh/host.js'
@@ -14,22 +13,18 @@ import { startService } from './service.js'
 export const ADDED_RTT = 'DB_RTT_MS'
 export const ROUND_TRIP = 'DB_ROUND_TRIP_MS'
 
-const STOP_GRACE_MS = 2000
 const PROXY = fileURLToPath(new URL('distance-proxy.js', import.meta.url))
 
 /**
  * Starts a program between the API and its Postgres, on a free loopback port.
- * @param {string} name for messages @param {Place} place @param {(port: number) => string[] | Promise<string[]>} commandOn
+ * @param {string} name for messages @param {Place} place @param {(port: number) => string[]} commandOn
  * @returns {Promise<{ databaseUrl: string, end: () => Promise<void> }>} databaseUrl: through the program
  * @throws {NotApplied} if the API is on another host
  */
 export async function startBetween(name, { databaseUrl, env, logFile, host }, commandOn) {
   if (host) throw new NotApplied(`${name} runs beside the lab, on loopback: expected the API there, too, got --ssh`)
-  const { service, ports } = await onFreePorts(1, async ([port]) => {
-    const isReady = () => isListening(port)
-    const options = { cores: null, env, logFile, isReady, stopGrace_ms: STOP_GRACE_MS }
-    return startService(name, await commandOn(port), options)
-  })
+  const where = { cores: null, env, logFile }
+  const { service, ports } = await startListening(name, where, 1, ([port]) => commandOn(port))
   return { databaseUrl: atPort(databaseUrl, ports[0]), end: service.stop }
 }
 

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { UsageError } from '../../load/command/errors.js'
-import { startListening } from './listening.js'
+import { startListening } from '../../load/system/listening.js'
 
 /** Debian installs it outside the PATH of an ordinary user. */
 const PLACES = ['haproxy', '/usr/sbin/haproxy']

@@ -12,7 +12,7 @@ import { NODE_FLAGS } from '../../targets/index.js'
  * @import { Traffic } from '../../report/record.js'
  */
 
-const NULL_SERVER = fileURLToPath(new URL('null-server.js', import.meta.url))
+export const NULL_SERVER = fileURLToPath(new URL('null-server.js', import.meta.url))
 const STOP_GRACE_MS = 500
 /** Share of a core at which a process is at its limit; the kernel and the 10 ms clock tick account for the rest. */
 const FULL_CORE_RATIO = 0.85
@@ -51,7 +51,7 @@ export async function measureCeiling({ cores, signal }) {
 }
 
 /** @param {string | null} cores */
-async function startNullServer(cores) {
+export async function startNullServer(cores) {
   const command = [process.execPath, ...NODE_FLAGS, NULL_SERVER]
   const { child, exited, stop } = startChild(command, { cores, stdio: ['ignore', 'pipe', 'inherit'] })
   const died = exited.then(({ code, signal }) => {

@@ -3,8 +3,8 @@ import http from 'node:http'
 /** @import { AddressInfo } from 'node:net' */
 
 /**
- * Does as little as a Node server can: discards the request body and sends the API's response. Prints its port. A rate
- * that a generator cannot reach against this server is out of its reach everywhere.
+ * Does as little as a Node server can: discards the request body and sends the API's response. Prints its port, which is any free one
+ * unless it is told one. A rate that a generator cannot reach against this server is out of its reach everywhere.
  */
 const BODY = '{"message":"User created"}'
 const HEADERS = ['Content-Type', 'application/json', 'Content-Length', String(BODY.length)]
@@ -16,7 +16,7 @@ const server = http.createServer((req, res) => {
     res.end(BODY)
   })
 })
-server.listen(0, '127.0.0.1', () => {
+server.listen(Number(process.argv[2] ?? 0), '127.0.0.1', () => {
   const { port } = /** @type {AddressInfo} */ (server.address())
   process.stdout.write(`${port}\n`)
 })

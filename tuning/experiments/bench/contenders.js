@@ -1,10 +1,11 @@
+import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { startGenerator } from '../../../load/generators/drive.js'
 import { count } from '../../../load/report/format.js'
+import { startListening } from '../../../load/system/listening.js'
 import { coresOf, nofileOf } from '../../../load/system/machine.js'
-import { isListening, onFreePorts } from '../../../load/system/ports.js'
-import { startService } from '../../../load/system/service.js'
 import { NODE_FLAGS } from '../../../load/targets/index.js'
+import { NULL_SERVER } from '../../../load/verdict/preflight/ceiling.js'
 import { openCell } from '../../knobs/open-cell.js'
 import { openDirect, ROWS_PER_COMMIT } from './direct/direct.js'
 import { CROWDS, FAR_CONNECTIONS, SATURATION_CONNECTIONS } from './tables.js'
@@ -28,7 +29,7 @@ const ROUND_TRIPS_MS = [0, 1, 3, 10]
 /**
  * floor: stores nothing; far: the API at a longer distance from its database; crowd: the API with so many clients; direct: no service.
  * loads: the kinds of load it gets; connections: of the closed loop; clients: connections of open loops, if not as many as usual;
- * file: in peers/; cell: settings of the API.
+ * file: in peers/, or elsewhere; cell: settings of the API.
  * @typedef {{ name: string, kind: 'server' | 'floor' | 'far' | 'crowd' | 'direct', about: string, loads: string[],
  *   connections: number, clients?: number, file?: string, cell?: Cell }} Contender
  */
@@ -54,7 +55,7 @@ const settings = (INSERT_MODE, others) => {
  * @type {Contender[]}
  */
 export const CONTENDERS = [
-  { ...FLOOR, name: 'no-op', file: 'no-op.js', about: 'node:http, body drained, a fixed 201: nothing is stored' },
+  { ...FLOOR, name: 'no-op', file: NULL_SERVER, about: 'node:http, body drained, a fixed 201: nothing is stored' },
   { ...FLOOR, name: 'json', file: 'json.js', about: 'node:http, body parsed as JSON: nothing is stored' },
   {
     ...SERVER,
@@ -90,7 +91,7 @@ export function contenderOf(name) {
   return /** @type {Contender} */ (CONTENDERS.find((one) => one.name === name))
 }
 
-const STOP_GRACE_MS = 1000
+const PEERS = fileURLToPath(new URL('peers', import.meta.url))
 
 /**
  * Length of the first load of a process, in trials: V8 keeps optimizing for about five seconds of full load, and a request costs
@@ -143,17 +144,10 @@ export async function openContender({ name, kind, cell, file }, place) {
   if (!file) return openDirect(name, place)
   const { databaseUrl, cores, env, logFile } = place
   const countsRows = kind !== 'floor'
-  const command = [process.execPath, ...NODE_FLAGS, fileURLToPath(new URL(`peers/${file}`, import.meta.url))]
-  const { service, ports } = await onFreePorts(1, ([port]) => {
-    const pool = { POOL_MAX: String(POOL_MAX), POOL_IDLE_TIMEOUT_MS: String(IDLE_MS) }
-    const own = { PORT: String(port), DATABASE_URL: databaseUrl, ...pool, NODE_ENV: 'production' }
-    return startService(file, command, {
-      cores,
-      env: { ...env, ...own },
-      logFile,
-      isReady: () => isListening(port),
-      stopGrace_ms: STOP_GRACE_MS,
-    })
+  const pool = { POOL_MAX: String(POOL_MAX), POOL_IDLE_TIMEOUT_MS: String(IDLE_MS) }
+  const own = { DATABASE_URL: databaseUrl, ...pool, NODE_ENV: 'production' }
+  const { service, ports } = await startListening(name, { cores, env: { ...env, ...own }, logFile }, 1, ([port]) => {
+    return [process.execPath, ...NODE_FLAGS, path.resolve(PEERS, file), String(port)]
   })
   return {
     kind: 'local',

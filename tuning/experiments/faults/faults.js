@@ -6,9 +6,8 @@ import { durationFlag, numberFlag, seedFlag, someOf } from '../../../load/comman
 import { isSameCell } from '../../../load/report/format.js'
 import { localPlan } from '../../../load/run/plan.js'
 import { refuseUnnamed } from '../../../load/run/site.js'
+import { startListening } from '../../../load/system/listening.js'
 import { coresOf } from '../../../load/system/machine.js'
-import { isListening, onFreePorts } from '../../../load/system/ports.js'
-import { startService } from '../../../load/system/service.js'
 import { SSH_FLAGS, sshPlanOf } from '../../../load/system/ssh/plan.js'
 import { openApi } from '../../../load/targets/index.js'
 import { relaxed, relaxedCell } from '../../../load/verdict/relax.js'
@@ -28,7 +27,6 @@ import { runInside } from './namespace.js'
 const DEFAULTS = { repeats: 1, duration: 3000, seed: 1 }
 const QUICK = { duration: 1000 }
 const PROXY = fileURLToPath(new URL('proxy.js', import.meta.url))
-const STOP_GRACE_MS = 500
 const NAMES = Object.keys(FAULTS)
 const EASY = NAMES.filter((name) => !FAULTS[name].hard)
 const SLO = { p99_ms: 100, success_ratio: 1 }
@@ -173,10 +171,9 @@ async function openFaulty(cell, place) {
 
 /** Starts a proxy in its own process on this machine. @param {string} kind @param {string} url of the API @param {string} logFile */
 async function startProxy(kind, url, logFile) {
-  const { service, ports } = await onFreePorts(1, ([port]) => {
-    const isReady = () => isListening(port)
-    const options = { cores: null, env: process.env, logFile, isReady, stopGrace_ms: STOP_GRACE_MS }
-    return startService(`the proxy ${kind}`, [process.execPath, PROXY, kind, url, String(port)], options)
+  const where = { cores: null, env: process.env, logFile }
+  const { service, ports } = await startListening(`the proxy ${kind}`, where, 1, ([port]) => {
+    return [process.execPath, PROXY, kind, url, String(port)]
   })
   return { url: `http://127.0.0.1:${ports[0]}${new URL(url).pathname}`, stop: service.stop }
 }

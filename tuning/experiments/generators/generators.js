@@ -1,6 +1,3 @@
-import { env } from 'node:process'
-import { fileURLToPath } from 'node:url'
-import getPort from 'get-port'
 import { durationFlag, numberFlag, seedFlag } from '../../../load/command/flags.js'
 import { startGenerator } from '../../../load/generators/drive.js'
 import { DRIVERS } from '../../../load/generators/drivers/index.js'
@@ -8,7 +5,8 @@ import { createUserMix } from '../../../load/generators/mix.js'
 import { watchProcess } from '../../../load/probes/process.js'
 import { answer, paragraph, table } from '../../../load/report/blocks.js'
 import { count, NONE } from '../../../load/report/format.js'
-import { pinToCores, startChild } from '../../../load/system/processes.js'
+import { pinToCores } from '../../../load/system/processes.js'
+import { startNullServer } from '../../../load/verdict/preflight/ceiling.js'
 import { median } from '../../../load/verdict/ranks.js'
 import { spread } from '../../stats/spread.js'
 
@@ -19,9 +17,7 @@ const QUICK = { duration: 4000, blocks: 1 }
 const WARMUP_S = 2
 const CONNECTIONS = 64
 const TIMEOUT_S = 10
-const STOP_GRACE_MS = 1000
 const REFERENCE = 'wrk'
-const SERVER = fileURLToPath(new URL('../bench/peers/no-op.js', import.meta.url))
 
 /**
  * Measures how much an open-loop generator costs, and how late it is. Each in turn offers the same rate to a server that does nothing
@@ -51,22 +47,16 @@ export const generators = {
   },
   async *measure(plan, { signal, progress }) {
     const drivers = openDrivers(progress.note)
-    const cores = pinToCores()
-    const port = await getPort({ host: '127.0.0.1' })
-    const server = startChild([process.execPath, SERVER], {
-      cores: cores?.api ?? null,
-      env: { ...env, PORT: String(port) },
-      stdio: ['ignore', 'ignore', 'inherit'],
-    })
+    const server = await startNullServer(pinToCores()?.api ?? null)
     try {
       for (let block = 1; block <= plan.blocks; block++) {
         for (const driver of drivers) {
           progress.note(`block ${block} of ${plan.blocks}: ${driver}`)
-          yield { driver, block, ...(await offer(plan, driver, port, signal)) }
+          yield { driver, block, ...(await offer(plan, driver, server.url, signal)) }
         }
       }
     } finally {
-      await server.stop(STOP_GRACE_MS)
+      await server.stop()
     }
   },
   analyse: (plan, rows) => ({ problem: null, plan, costs: costsOf(rows) }),
@@ -98,10 +88,9 @@ function openDrivers(note) {
 /**
  * Returns late_ms and cpu_us as null if they are not known.
  * @param {Record<'rate_rps' | 'duration_s' | 'connections' | 'seed', number>} plan
- * @param {string} driver @param {number} port @param {AbortSignal} signal
+ * @param {string} driver @param {string} url @param {AbortSignal} signal
  */
-async function offer({ rate_rps, duration_s, connections, seed }, driver, port, signal) {
-  const url = `http://127.0.0.1:${port}/user`
+async function offer({ rate_rps, duration_s, connections, seed }, driver, url, signal) {
   const rate = driver === REFERENCE ? null : rate_rps
   const load = { driver, url, mix: createUserMix(seed), trial: 1, rate_rps: rate, connections, timeout_s: TIMEOUT_S }
   const generator = await startGenerator(load, signal, () => {})

@@ -23,4 +23,4 @@ http
       }
     })
   })
-  .listen(Number(process.env.PORT), '127.0.0.1')
+  .listen(Number(process.argv[2]), '127.0.0.1')

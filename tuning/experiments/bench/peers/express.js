@@ -11,4 +11,4 @@ app.post('/user', async (req, res) => {
   const id = await insertUser(email, password)
   res.status(201).location(`/user/${id}`).json({ message: 'User created' })
 })
-app.listen(Number(process.env.PORT), '127.0.0.1')
+app.listen(Number(process.argv[2]), '127.0.0.1')

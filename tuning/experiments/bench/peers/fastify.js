@@ -19,4 +19,4 @@ app.post('/user', { schema }, async (/** @type {FastifyRequest<CreateUser>} */ r
   reply.code(201).header('Location', `/user/${id}`)
   return { message: 'User created' }
 })
-await app.listen({ host: '127.0.0.1', port: Number(process.env.PORT) })
+await app.listen({ host: '127.0.0.1', port: Number(process.argv[2]) })

@@ -9,4 +9,4 @@ app.post('/user', async (c) => {
   const id = await insertUser(email, password)
   return c.json({ message: 'User created' }, 201, { Location: `/user/${id}` })
 })
-serve({ fetch: app.fetch, hostname: '127.0.0.1', port: Number(process.env.PORT) })
+serve({ fetch: app.fetch, hostname: '127.0.0.1', port: Number(process.argv[2]) })

@@ -15,4 +15,4 @@ http
       res.end(BODY)
     })
   })
-  .listen(Number(process.env.PORT), '127.0.0.1')
+  .listen(Number(process.argv[2]), '127.0.0.1')

@@ -21,7 +21,7 @@ http
       }
     })
   })
-  .listen(Number(process.env.PORT), '127.0.0.1')
+  .listen(Number(process.argv[2]), '127.0.0.1')
 
 /** @param {http.ServerResponse} res @param {number} status @param {string} location */
 function answer(res, status, location) {

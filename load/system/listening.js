@@ -1,7 +1,7 @@
-import { isListening, onFreePorts } from '../../load/system/ports.js'
-import { startService } from '../../load/system/service.js'
+import { isListening, onFreePorts } from './ports.js'
+import { startService } from './service.js'
 
-const STOP_GRACE_MS = 500
+const STOP_GRACE_MS = 2000
 
 /**
  * Starts a program on free loopback ports. It is ready when it listens on all of them.
