@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import { cpu_us } from '../system/cpu.js'
 import { coresOf, expandCores, nofileOf, numberIn, softNofileOf, textOf } from '../system/machine.js'
 import { coreShares, coreTimes } from './kernel.js'
 import { findPostmaster } from './postgres.js'
@@ -88,6 +89,5 @@ async function watchCores(pinned, postmaster, signal) {
 
 /** @param {number | null} postmaster */
 function ownCpu_s(postmaster) {
-  const { user, system } = process.cpuUsage()
-  return (user + system) / 1e6 + (familyCpu_s(postmaster) ?? 0)
+  return cpu_us() / 1e6 + (familyCpu_s(postmaster) ?? 0)
 }

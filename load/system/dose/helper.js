@@ -1,4 +1,5 @@
 import { createInterface } from 'node:readline'
+import { cpu_us } from '../cpu.js'
 
 /**
  * Process that takes a dose, in short periods: it burns a share of its core's time, or stops other processes for a share of the
@@ -14,7 +15,7 @@ const sleeper = new Int32Array(new SharedArrayBuffer(4))
 let dose = null
 let began_ms = 0
 let taken_ms = 0
-let spent_ms = 0
+let spent_us = 0
 
 for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(name, () => process.exit())
 process.on('exit', () => signalAll('SIGCONT'))
@@ -32,12 +33,12 @@ function begin(next) {
   dose = next
   began_ms = performance.now()
   taken_ms = 0
-  spent_ms = cpu_ms()
+  spent_us = cpu_us()
   period()
 }
 
 function end() {
-  if (dose?.pids === null) taken_ms = cpu_ms() - spent_ms
+  if (dose?.pids === null) taken_ms = (cpu_us() - spent_us) / 1000
   const lasted_ms = performance.now() - began_ms
   dose = null
   process.stdout.write(`${JSON.stringify({ taken_ms, lasted_ms })}\n`)
@@ -64,12 +65,6 @@ function period() {
 /** @param {number} ms */
 function rest(ms) {
   if (ms > 0) Atomics.wait(sleeper, 0, 0, ms)
-}
-
-/** CPU time of this process. */
-function cpu_ms() {
-  const { user, system } = process.cpuUsage()
-  return (user + system) / 1000
 }
 
 /** @param {'SIGSTOP' | 'SIGCONT'} name */

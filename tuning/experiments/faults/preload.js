@@ -2,6 +2,7 @@ import crypto from 'node:crypto'
 import { subscribe } from 'node:diagnostics_channel'
 import { syncBuiltinESMExports } from 'node:module'
 import pg from 'pg'
+import { burn_us } from '../../../load/system/cpu.js'
 
 /** @import { ServerResponse } from 'node:http' */
 
@@ -25,7 +26,7 @@ const FAULTS = {
         end = resolve
       })
       await before
-      burn(1)
+      burn_us(1000)
       try {
         const client = await connect.call(this)
         const { release } = client
@@ -105,7 +106,7 @@ const FAULTS = {
 FAULTS[new URL(import.meta.url).search.slice(1)]()
 
 /**
- * Burns extra CPU time of the API in each POST, in one piece. A spin by the wall clock would not take longer on a slower core.
+ * Burns extra CPU time of the API in each POST.
  * @param {number} ms @param {number} [beyond] only while more requests than this are in flight
  */
 function spin(ms, beyond = 0) {
@@ -115,19 +116,9 @@ function spin(ms, beyond = 0) {
       inFlight++
       response.once('close', () => inFlight--)
       if (inFlight <= beyond) return
-      burn(ms)
+      burn_us(1000 * ms)
     })
   }
-}
-
-/** @param {number} ms of CPU time, in one piece */
-function burn(ms) {
-  for (const until_us = cpu_us() + ms * 1000; cpu_us() < until_us; );
-}
-
-function cpu_us() {
-  const { user, system } = process.cpuUsage()
-  return user + system
 }
 
 /** @param {(response: ServerResponse) => void} act */

@@ -1,4 +1,5 @@
-import { cpu_us, takeTurns } from './turns.js'
+import { burn_us } from '../../../../load/system/cpu.js'
+import { takeTurns } from './turns.js'
 
 /** @import { Turn, Turns } from './turns.js' */
 
@@ -77,6 +78,5 @@ export function hooked(stage, original, instead) {
 /** Burns the CPU time planted in a stage, if any. @param {string} stage */
 export function burn(stage) {
   const slow_us = orders.slow_us[stage]
-  if (!slow_us) return
-  for (const until_us = cpu_us() + slow_us; cpu_us() < until_us; );
+  if (slow_us) burn_us(slow_us)
 }

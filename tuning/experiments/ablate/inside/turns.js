@@ -1,3 +1,4 @@
+import { cpu_us } from '../../../../load/system/cpu.js'
 import { orderOf } from '../stages.js'
 
 /**
@@ -75,10 +76,4 @@ export function takeTurns({ variants, requests, seed }, change) {
       changing = false
     })
   }
-}
-
-/** CPU time of all threads of this process. */
-export function cpu_us() {
-  const { user, system } = process.cpuUsage()
-  return user + system
 }
