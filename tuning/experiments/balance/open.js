@@ -2,6 +2,7 @@ import { fileURLToPath } from 'node:url'
 import { startListening } from '../../../load/system/listening.js'
 import { coresOf, expandCores, planCores } from '../../../load/system/machine.js'
 import { pinSelf } from '../../../load/system/processes.js'
+import { openGroup } from '../../knobs/group.js'
 import { startHaproxy } from '../../knobs/haproxy.js'
 import { oncePer } from '../../stats/design.js'
 import { evenEndpoints, INSTANT, unevenEndpoints } from './endpoints.js'
@@ -11,9 +12,9 @@ import { HAPROXY } from './steps.js'
  * @import { Place } from '../../../load/run/site.js'
  * @import { Target } from '../../../load/targets/index.js'
  * @import { BalancePlan } from './balance.js'
+ * @import { Service } from '../../knobs/group.js'
  * @import { MeasuredPart } from './steps.js'
  * @typedef {Awaited<ReturnType<typeof startListening>>} Started
- * @typedef {Started['service']} Service
  * @typedef {{ name: string, port: number }} Server
  * @typedef {{ plan: BalancePlan, strategy: string, place: Place, services: Service[] }} Opening services: started so far
  */
@@ -45,24 +46,10 @@ export async function openStrategy({ part, strategy }, place, plan) {
   // Without the API, nothing else moves the lab.
   if (planned) pinSelf(planned.others)
   const own = { ...place, cores: pinnedCores(plan)?.api ?? null }
-  /** @type {Service[]} */
-  const services = []
-  const stop = async () => {
-    for (const service of services.toReversed()) await service.stop()
-  }
-  try {
-    const opening = { plan, strategy, place: own, services }
-    const front = await openEndpoints(part, opening)
-    // The service that started last receives the load.
-    const pid = Number(services.at(-1)?.pid)
-    const died = Promise.race(services.map((service) => service.died))
-    died.catch(() => {})
-    const none = { adminUrl: null, metricsUrl: null, settings: {}, countsRows: false }
-    return { ...none, ...front, kind: 'local', pid, cores: coresOf(pid), died, stop }
-  } catch (error) {
-    await stop()
-    throw error
-  }
+  return openGroup(async (services) => {
+    const front = await openEndpoints(part, { plan, strategy, place: own, services })
+    return { ...front, settings: {}, countsRows: false }
+  })
 }
 
 /** @param {MeasuredPart} part @param {Opening} opening */

@@ -1,5 +1,6 @@
-import { coresOf, expandCores } from '../../../load/system/machine.js'
+import { expandCores } from '../../../load/system/machine.js'
 import { openLocal } from '../../../load/targets/index.js'
+import { openGroup } from '../../knobs/group.js'
 import { startHaproxy } from '../../knobs/haproxy.js'
 
 /**
@@ -17,14 +18,9 @@ export async function openSetup(setup, place, { haproxy }) {
   const { processes: count, front } = /** @type {Setup} */ (setup)
   if (front === 'direct') return openLocal(place)
   const cores = expandCores(place.allCores ?? '')
-  /** @type {Target[]} */
-  const apis = []
-  /** @type {Pick<Target, 'died' | 'stop'>[]} */
-  const services = []
-  const stop = async () => {
-    for (const service of services.toReversed()) await service.stop()
-  }
-  try {
+  return openGroup(async (services) => {
+    /** @type {Target[]} */
+    const apis = []
     for (let i = 0; i < count; i++) {
       apis.push(await openLocal({ ...place, cores: cores.length > 0 ? String(cores[i % cores.length]) : null }))
       services.push(apis[i])
@@ -33,21 +29,11 @@ export async function openSetup(setup, place, { haproxy }) {
     const backend = { balance: 'leastconn', servers, watched: false, retries: false }
     const { service, ports } = await startHaproxy(haproxy.program, { ...place, cores: null }, backend)
     services.push(service)
-    const died = Promise.race(services.map((one) => one.died))
-    died.catch(() => {})
+    const own = { PROCESSES: count, API_CORES: apis.flatMap((api) => api.cores ?? []).join(' ') }
     return {
-      ...{
-        kind: 'local',
-        url: `http://127.0.0.1:${ports[0]}/user`,
-        adminUrl: null,
-        metricsUrl: null,
-        countsRows: true,
-      },
-      ...{ pid: service.pid, cores: coresOf(service.pid), died, stop },
-      settings: { ...apis[0].settings, PROCESSES: count, API_CORES: apis.flatMap((api) => api.cores ?? []).join(' ') },
+      url: `http://127.0.0.1:${ports[0]}/user`,
+      countsRows: true,
+      settings: { ...apis[0].settings, ...own },
     }
-  } catch (error) {
-    await stop()
-    throw error
-  }
+  })
 }
