@@ -95,20 +95,18 @@ function analyse(plan, records) {
 
 /** A version of Node: its costs, and its effect on the CPU per request of the first one. @param {number} cell @param {PlaybookPlan} plan @param {TrialRecord[]} records */
 function nodeOf(cell, plan, records) {
-  const own = trialsAt(records, { experiment: 'node' }).filter((record) => {
-    return isSameCell(record.cell, EXPERIMENTS.node.cells[cell])
-  })
+  const own = trialsIn('node', EXPERIMENTS.node.cells[cell], records)
   if (own.length === 0) return []
   const of = (/** @type {keyof typeof MEASURES} */ measure) =>
     own.map((record) => Number(MEASURES[measure].value(record)))
-  const claim = {
-    experiment: 'node',
-    cell,
-    measure: /** @type {const} */ ('cpu'),
-    expect: /** @type {const} */ ('less'),
-  }
-  const { effect } = resultOf({ ...claim, least_ratio: 1, id: '', chapter: '', sentence: '' }, plan, records)
-  return [{ version: own[0].settings.NODE, cpu_us: of('cpu'), p99_ms: of('p99'), effect: cell === 0 ? null : effect }]
+  const claim = CLAIMS.find((one) => one.experiment === 'node' && (one.cell ?? 1) === cell)
+  const effect = claim ? resultOf(claim, plan, records).effect : null
+  return [{ version: own[0].settings.NODE, cpu_us: of('cpu'), p99_ms: of('p99'), effect }]
+}
+
+/** The valid trials of a cell. @param {string} experiment @param {Cell} cell @param {TrialRecord[]} records */
+function trialsIn(experiment, cell, records) {
+  return trialsAt(records, { experiment }).filter((record) => isSameCell(record.cell, cell))
 }
 
 /**
@@ -116,7 +114,7 @@ function nodeOf(cell, plan, records) {
  * @param {string} experiment @param {Cell} cell @param {TrialRecord[]} records
  */
 function poolOf(experiment, cell, records) {
-  const own = trialsAt(records, { experiment }).filter((record) => isSameCell(record.cell, cell))
+  const own = trialsIn(experiment, cell, records)
   if (own.length === 0) return []
   const held_ms = median(own.map(({ probes }) => probes.api.statement_mean_ms))
   const goodput_rps = median(own.map(({ traffic }) => traffic.goodput_rps))
