@@ -64,16 +64,17 @@ export const bench = {
     return { ...plan, closed_driver: driver, repeats: blocks, contenders }
   },
   async prepare(plan) {
-    DRIVERS[driverOf(plan)].check?.({ url: 'http://127.0.0.1', method: 'POST' })
+    DRIVERS[plan.closed_driver].check?.({ url: 'http://127.0.0.1', method: 'POST' })
   },
   design,
-  open: (cell, place, plan) => keepContender(contenderOf(cell?.contender), place, { ...plan, driver: driverOf(plan) }),
+  open: (cell, place, plan) =>
+    keepContender(contenderOf(cell?.contender), place, { ...plan, driver: plan.closed_driver }),
   close: closeContenders,
   analyse,
   report: benchReport,
 }
 
-/** @typedef {Plan & { closed_driver?: string, repeats: number, contenders: string[] }} BenchPlan closed_driver: for closed loops; older runs: autocannon */
+/** @typedef {Plan & { closed_driver: string, repeats: number, contenders: string[] }} BenchPlan closed_driver: for closed loops */
 
 /**
  * Blocks of passes. A pass puts one kind of load on every contender, so that compared figures are taken seconds apart. Pure.
@@ -87,7 +88,7 @@ export function design(plan, records, notApplied) {
   /** @type {Matrix['loadOf']} */
   const loadOf = ({ cell }, kind, own) => {
     const contender = contenderOf(cell.contender)
-    if (kind === 'saturation') return closedLoop(contender, driverOf(plan), duration_s)
+    if (kind === 'saturation') return closedLoop(contender, plan.closed_driver, duration_s)
     const rate_rps = rateOf(contender, String(kind), own('saturation').at(-1)?.traffic.goodput_rps ?? 0)
     const { clients: connections = OPEN_CONNECTIONS } = contender
     return { driver: 'paced', loop: 'open', rate_rps, connections, warmup_s: WARMUP_SHARE * duration_s, duration_s }
@@ -105,11 +106,6 @@ export function design(plan, records, notApplied) {
     if (step) return step
   }
   return null
-}
-
-/** Driver of the closed loops. @param {Pick<BenchPlan, 'closed_driver'>} plan @returns {string} */
-function driverOf({ closed_driver }) {
-  return closed_driver ?? DEFAULTS.driver
 }
 
 /** @param {Contender} contender @param {string} usual the driver for a service @param {number} length_s @returns {StepLoad} */
@@ -150,7 +146,7 @@ export function analyse(plan, records, { not_applied = [] }) {
   return {
     problem: missing > 0 || wanted === 0 ? `${missing} of ${wanted} closed loops had no valid trial` : null,
     repeats,
-    closed_driver: driverOf(plan),
+    closed_driver: plan.closed_driver,
     servers: CONTENDERS.filter(({ name }) => trialsOf(name).length > 0).map(({ name, kind, about }) => ({
       ...{ name, kind, about },
       is_generator_full: isFullShare(median(trialsOf(name, { kind: 'saturation' }).map(generatorShare))),
