@@ -68,7 +68,7 @@ export function refuseLengths(flags, duration_s) {
 }
 
 /** @param {Record<string, unknown>} misfits messages, and whether they apply @throws {UsageError} */
-function refuse(misfits) {
+export function refuse(misfits) {
   const [misfit] = Object.entries(misfits).filter(([, isMisfit]) => isMisfit)
   if (misfit) throw new UsageError(misfit[0])
 }

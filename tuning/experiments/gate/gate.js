@@ -1,9 +1,9 @@
 import { rmSync } from 'node:fs'
 import path from 'node:path'
-import { UsageError } from '../../../load/command/errors.js'
 import { numberFlag, percentFlag, seedFlag } from '../../../load/command/flags.js'
 import { urlFlag } from '../../../load/command/references.js'
 import { MIX_FLAGS, mixOf } from '../../../load/generators/mix-flags.js'
+import { refuse } from '../../../load/run/misfits.js'
 import { localPlan, PLAN_FLAGS } from '../../../load/run/plan.js'
 import { checkOut } from '../../../load/targets/checkouts.js'
 import { stopSideBySide } from '../../../load/targets/side-by-side.js'
@@ -102,8 +102,7 @@ export const gate = {
 function planOf(flags) {
   const { base, head = 'HEAD', start, build = null, 'url-base': urlBase, 'url-head': urlHead } = flags
   const hasUrls = urlBase !== undefined || urlHead !== undefined
-  /** Messages, and whether they apply. */
-  const misfits = {
+  refuse({
     '--base: expected a commit, branch or tag to compare with, such as main, or --url-base, got neither':
       !hasUrls && base === undefined,
     '--url-base: requires --url-head, and the other way round': hasUrls && !(urlBase && urlHead),
@@ -114,9 +113,7 @@ function planOf(flags) {
     '--pid-base: requires --pid-head, and the other way round':
       (flags['pid-base'] === undefined) !== (flags['pid-head'] === undefined),
     '--path: requires --start': flags.path !== undefined && !start,
-  }
-  const [misfit] = Object.entries(misfits).filter(([, isMisfit]) => isMisfit)
-  if (misfit) throw new UsageError(misfit[0])
+  })
   const { path, tolerance, seed, blocks } = { ...DEFAULTS, ...(flags.quick && { blocks: QUICK_BLOCKS }), ...flags }
   const isOurs = !hasUrls && !start
   const isTold = ['method', 'body', 'mix'].some((name) => flags[name] !== undefined)
