@@ -26,6 +26,11 @@ export function median(values) {
   return middleOf(Float64Array.from(known).sort())
 }
 
+/** NaN without values. @param {number[]} values */
+export function meanOf(values) {
+  return values.reduce((sum, value) => sum + value, 0) / values.length
+}
+
 /** The median, and the interval that leaves `outside` values out on each side. @param {Float64Array} sorted @param {number} outside */
 function estimateOf(sorted, outside) {
   return {

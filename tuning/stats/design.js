@@ -31,7 +31,7 @@ const SCATTER = 2_654_435_761
 export function visitsOf({ cells, anchor, blocks, seed }) {
   return Array.from({ length: blocks }, (_, block) => {
     const others = cells.filter((cell) => cell !== anchor)
-    const order = shuffled(others, Math.imul(seed + (block >> 1), SCATTER))
+    const order = shuffle(others, seededRandom(Math.imul(seed + (block >> 1), SCATTER)))
     if (block % 2 === 1) order.reverse()
     if (anchor !== null) order.splice(Math.ceil(order.length / 2), 0, anchor)
     const visits = anchor === null ? order : [anchor, ...order, anchor]
@@ -39,10 +39,8 @@ export function visitsOf({ cells, anchor, blocks, seed }) {
   }).flat()
 }
 
-/** Shuffles by Fisher and Yates, from a seed. @template T @param {T[]} values @param {number} seed */
-function shuffled(values, seed) {
-  const order = [...values]
-  const random = seededRandom(seed)
+/** Shuffles in place, by Fisher and Yates. @template T @param {T[]} order @param {() => number} random */
+export function shuffle(order, random) {
   for (let i = order.length - 1; i > 0; i--) {
     const j = Math.floor(random() * (i + 1))
     ;[order[i], order[j]] = [order[j], order[i]]

@@ -1,5 +1,5 @@
 import { decimal } from '../../load/report/format.js'
-import { median } from '../../load/verdict/ranks.js'
+import { meanOf, median } from '../../load/verdict/ranks.js'
 
 /**
  * A comparison whose base is measured twice, and perhaps its head, too, so that the noise is known.
@@ -94,11 +94,6 @@ function ascending(values) {
 function winsorized(sorted, trimmed) {
   const [least, most] = [sorted[trimmed], sorted[sorted.length - 1 - trimmed]]
   return sorted.map((value) => Math.min(Math.max(value, least), most))
-}
-
-/** @param {number[]} values */
-function meanOf(values) {
-  return values.reduce((sum, value) => sum + value, 0) / values.length
 }
 
 /** @param {number[]} values @param {number} [from] */

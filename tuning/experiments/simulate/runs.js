@@ -1,6 +1,7 @@
 import { outcomeOf, speedIn } from '../../../load/capacity/of-records.js'
 import * as search from '../../../load/capacity/search.js'
 import { seededRandom } from '../../../load/system/random.js'
+import { meanOf } from '../../../load/verdict/ranks.js'
 import { CURVES } from './curves.js'
 
 /**
@@ -27,18 +28,18 @@ export function simulate(name, { runs, seed }) {
 export function summarize(runs) {
   const answered = runs.filter(({ problem, interval }) => problem === null && interval !== null)
   const ratios = answered.map(({ middle_rps, aim_rps }) => middle_rps / aim_rps)
-  const share = (/** @type {number} */ margin) => mean(answered.map(({ isInside }) => Number(isInside(margin))))
+  const share = (/** @type {number} */ margin) => meanOf(answered.map(({ isInside }) => Number(isInside(margin))))
   const trials = runs.map((run) => run.trials.length)
   return {
     inside: share(0),
     near: share(NEAR_RATIO),
-    confidence: mean(answered.map(({ interval }) => Number(interval?.confidence))),
+    confidence: meanOf(answered.map(({ interval }) => Number(interval?.confidence))),
     bias: quantile(ratios, 0.5) - 1,
     p5: quantile(ratios, 0.05),
     p95: quantile(ratios, 0.95),
     trials: quantile(trials, 0.5),
     trials_p95: quantile(trials, 0.95),
-    time_s: mean(runs.map(({ time_s }) => time_s)),
+    time_s: meanOf(runs.map(({ time_s }) => time_s)),
     unanswered: 1 - answered.length / runs.length,
   }
 }
@@ -83,11 +84,6 @@ function searchOnce(service) {
 export function trialsOf(made) {
   const others = speedIn(made, ({ cost }) => cost)?.others ?? []
   return made.map((trial) => ({ ...trial, ...outcomeOf(trial.verdict, others.includes(trial)) }))
-}
-
-/** @param {number[]} values */
-function mean(values) {
-  return values.reduce((sum, value) => sum + value, 0) / values.length
 }
 
 /** @param {number[]} values @param {number} share @returns {number} NaN without values */

@@ -1,4 +1,5 @@
 import { seededRandom } from '../../../load/system/random.js'
+import { shuffle } from '../../stats/design.js'
 
 /** Minimum number of values on either side of a change: the spread of fewer is unknown. */
 const LEAST = 3
@@ -54,11 +55,7 @@ function isSignificant(values, statistic, random) {
   const least = statistic * (1 - ROUNDING)
   let asClear = 1
   for (let i = 0; i < PERMUTATIONS; i++) {
-    for (let j = order.length - 1; j > 0; j--) {
-      const k = Math.floor(random() * (j + 1))
-      ;[order[j], order[k]] = [order[k], order[j]]
-    }
-    if (Number(bestSplit(order)?.statistic) >= least) asClear++
+    if (Number(bestSplit(shuffle(order, random))?.statistic) >= least) asClear++
   }
   return asClear / (PERMUTATIONS + 1) <= SIGNIFICANCE
 }
