@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { parseArgs } from 'node:util'
 import { applySchema, DatabaseError } from './database.js'
 import { startEmbedded } from './embedded.js'
-import { onSignals } from './signals.js'
+import { abortOnSignals } from './signals.js'
 
 const HELP = `npm run database
 
@@ -19,11 +19,7 @@ const EXIT = { done: 0, failed: 1, usage: 2, interrupted: 130 }
 process.exitCode = await main()
 
 async function main() {
-  const controller = new AbortController()
-  onSignals(['SIGINT', 'SIGTERM', 'SIGHUP'], {
-    first: () => controller.abort(),
-    second: () => process.exit(EXIT.interrupted),
-  })
+  const signal = abortOnSignals(EXIT.interrupted)
   try {
     const { values } = parseArgs({ options: { help: { type: 'boolean' } } })
     if (values.help) process.stdout.write(HELP)
@@ -31,10 +27,10 @@ async function main() {
       const { version, warnings } = await applySchema(process.env.DATABASE_URL)
       for (const warning of warnings) process.stderr.write(`redline: ${warning}\n`)
       process.stderr.write(`schema applied to Postgres ${version}\n`)
-    } else await serve(controller.signal)
-    return controller.signal.aborted ? EXIT.interrupted : EXIT.done
+    } else await serve(signal)
+    return signal.aborted ? EXIT.interrupted : EXIT.done
   } catch (error) {
-    if (controller.signal.aborted) return EXIT.interrupted
+    if (signal.aborted) return EXIT.interrupted
     const { message, code } = /** @type {Error & { code?: string }} */ (error)
     process.stderr.write(`redline: ${message}\n`)
     return error instanceof DatabaseError || code?.startsWith('ERR_PARSE_ARGS') ? EXIT.usage : EXIT.failed

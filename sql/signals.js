@@ -1,14 +1,15 @@
 /** npm passes on a signal that the terminal has sent to this process, too; both arrive within milliseconds. */
 const SAME_MS = 100
 
-/**
- * Calls `first` at the first signal, and `second` at each later one that a person sent.
- * @template {NodeJS.Signals} T
- * @param {T[]} names @param {{ first: (name: T) => void, second: (name: T) => void }} handlers
- */
-export function onSignals(names, handlers) {
-  const handle = createSignals(handlers)
-  for (const name of names) process.on(name, () => handle(name, performance.now()))
+/** Aborts at the first signal, with its name as the reason; a second one that a person sent ends the process at once. @param {number} exitCode */
+export function abortOnSignals(exitCode) {
+  const controller = new AbortController()
+  const handle = createSignals({
+    first: (name) => controller.abort(new Error(name)),
+    second: () => process.exit(exitCode),
+  })
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(name, () => handle(name, performance.now()))
+  return controller.signal
 }
 
 /**

@@ -1,6 +1,6 @@
 import { DatabaseError } from '../../sql/database.js'
 import { removeLeftovers } from '../../sql/scratch.js'
-import { onSignals } from '../../sql/signals.js'
+import { abortOnSignals } from '../../sql/signals.js'
 import { askAt } from '../command/ask.js'
 import { keptUrl } from '../command/credentials.js'
 import { readEnvironment } from '../command/environment.js'
@@ -69,7 +69,7 @@ export async function main(verbs, command, shell = {}) {
     stdout.write(helpOf(name, verb, flags))
     return EXIT.answered
   }
-  const signal = shell.signal ?? abortOnSignals()
+  const signal = shell.signal ?? abortOnSignals(EXIT.interrupted)
   try {
     const environment = readEnvironment(env, dotenvFile)
     await tidy()
@@ -158,14 +158,4 @@ function print({ run, text, folder }, json, isResumable, stdout, stderr) {
   }
   if (run.problem) stderr.write(`redline: no trustworthy answer: ${run.problem}\n`)
   return run.problem ? run.exit_code || EXIT.noAnswer : (run.exit_code ?? EXIT.answered)
-}
-
-/** The first signal stops the load and lets the run clean up; the second ends the run and its children at once. */
-function abortOnSignals() {
-  const controller = new AbortController()
-  onSignals(['SIGINT', 'SIGTERM', 'SIGHUP'], {
-    first: (name) => controller.abort(new Error(name)),
-    second: () => process.exit(EXIT.interrupted),
-  })
-  return controller.signal
 }
