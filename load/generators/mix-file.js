@@ -105,7 +105,7 @@ function entryOf(given, i) {
   const unknown = Object.keys(given).find((key) => !KEYS.includes(key))
   expect(!unknown, `no keys in ${where} but ${KEYS.join(', ')}`, JSON.stringify(unknown))
   const { name, path, weight = 1 } = given
-  const isName = matches(/^[A-Za-z0-9][\w .:/-]{0,63}$/, name)
+  const isName = typeof name === 'string' && /^[A-Za-z0-9][\w .:/-]{0,63}$/.test(name)
   expect(isName, `a name of 1 to 64 letters, digits or any of "_ .:/-" in ${where}`, shown(name))
   const whose = `${where} (${name})`
   const isWeight = typeof weight === 'number' && weight > 0 && weight <= MAX_WEIGHT
@@ -153,11 +153,6 @@ function textsOf(given, what, example) {
   const other = Object.values(texts).find((value) => typeof value !== 'string')
   expect(other === undefined, `texts in the ${what}`, kindOf(other))
   return texts
-}
-
-/** @param {RegExp} pattern @param {unknown} value */
-function matches(pattern, value) {
-  return typeof value === 'string' && pattern.test(value)
 }
 
 /** @param {unknown} value */

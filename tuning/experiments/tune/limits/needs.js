@@ -1,4 +1,5 @@
 import { COLD_WARMUP_S, isSettled, isValid } from '../../../../load/capacity/ladder.js'
+import { of } from '../../../../load/capacity/of-records.js'
 import { nextOfProof } from '../../../../load/capacity/proving.js'
 import { count, isSameCell, milliseconds } from '../../../../load/report/format.js'
 import { factorial } from '../../../stats/design.js'
@@ -104,13 +105,13 @@ export function firstStep(plan, records, notApplied) {
   if (notApplied.some((one) => isSameCell(one.cell, cell))) return null
   const at = (/** @type {string} */ phase) => ({ at: { phase }, cell, left_s: FIRST_S })
   const [connections] = plan.connections
-  if (plan.capacity_rps === null && !isSettled(phaseOf(records, 'peak'), isValid)) {
+  if (plan.capacity_rps === null && !isSettled(of(records, 'peak'))) {
     return { ...at('peak'), about: "a closed loop's throughput", load: PEAK_LOAD }
   }
   const capacity_rps = plan.capacity_rps ?? firstOf(records, 'peak')?.traffic.goodput_rps
   if (!capacity_rps) return null
   const open = { driver: 'paced', loop: /** @type {const} */ ('open'), connections, warmup_s: WARMUP_S }
-  if (!isSettled(phaseOf(records, 'need'), isValid)) {
+  if (!isSettled(of(records, 'need'))) {
     const rate_rps = Math.max(1, Math.round(OFFERED.below * capacity_rps))
     return {
       ...at('need'),
@@ -128,12 +129,7 @@ export function firstStep(plan, records, notApplied) {
 
 /** The valid trial of a phase. @param {TrialRecord[]} records @param {string} phase */
 function firstOf(records, phase) {
-  return phaseOf(records, phase).find(isValid)
-}
-
-/** @param {TrialRecord[]} records @param {string} phase */
-function phaseOf(records, phase) {
-  return records.filter(({ at }) => at.phase === phase)
+  return of(records, phase).find(isValid)
 }
 
 /** Rounds to two significant digits. @param {number} value */
