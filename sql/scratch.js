@@ -52,7 +52,7 @@ async function endPostgres(folder) {
   const pid = Number(textOf(path.join(folder, 'data', 'postmaster.pid'))?.split('\n')[0])
   const isOurs = () => pid > 0 && commandOf(pid).includes(folder)
   for (const signal of /** @type {const} */ (['SIGQUIT', 'SIGKILL'])) {
-    if (isOurs()) attempt(() => process.kill(pid, signal), false)
+    if (isOurs()) sendSignal(pid, signal)
     for (const until = Date.now() + QUIT_TIMEOUT_MS; isOurs() && Date.now() < until; ) await pause(POLL_MS)
   }
 }
@@ -83,6 +83,11 @@ export function startOf(pid) {
 function commandOf(pid) {
   if (fs.existsSync('/proc/self/cmdline')) return textOf(`/proc/${pid}/cmdline`) ?? ''
   return attempt(() => execFileSync('ps', ['-o', 'args=', '-p', String(pid)], { encoding: 'utf8' }), '')
+}
+
+/** Returns whether a process got the signal: not if it has ended, or is another user's. @param {number} pid @param {NodeJS.Signals | 0} signal */
+export function sendSignal(pid, signal) {
+  return attempt(() => process.kill(pid, signal), false)
 }
 
 /** Text of a file; null: it cannot be read. @param {string} file */

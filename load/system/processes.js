@@ -4,6 +4,7 @@ import { realpathSync, statSync, writeFileSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { leashed } from '../../sql/leash.js'
+import { sendSignal } from '../../sql/scratch.js'
 import { planCores } from './machine.js'
 
 /**
@@ -92,11 +93,7 @@ function endAll() {
 
 /** Sends a signal to the process group of a detached child. @param {ChildProcess} child @param {NodeJS.Signals} [signal] */
 export function killGroup({ pid }, signal = 'SIGKILL') {
-  try {
-    if (pid) process.kill(-pid, signal)
-  } catch {
-    // It has just ended.
-  }
+  if (pid) sendSignal(-pid, signal)
 }
 
 /**

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { sendSignal } from '../../sql/scratch.js'
 
 /**
  * `node keeper.js COMMAND GRACE_MS`: runs a user's command in a process group of its own, and ends the whole group when it gets a signal
@@ -7,19 +8,10 @@ import { once } from 'node:events'
  */
 const [command, grace_ms] = process.argv.slice(2)
 
-/** @param {NodeJS.Signals | 0} signal @returns {boolean} whether a process was left to receive it */
-function send(signal) {
-  try {
-    return process.kill(group, signal)
-  } catch {
-    return false
-  }
-}
-
 for (const signal of /** @type {const} */ (['SIGTERM', 'SIGINT', 'SIGHUP'])) {
   process.on(signal, () => {
-    send('SIGTERM')
-    setTimeout(send, Number(grace_ms), 'SIGKILL').unref()
+    sendSignal(group, 'SIGTERM')
+    setTimeout(sendSignal, Number(grace_ms), group, 'SIGKILL').unref()
   })
 }
 // A signal that comes now is handled at the first await, when there is a group to end.
@@ -27,9 +19,9 @@ const child = spawn('sh', ['-c', command], { detached: true, stdio: ['ignore', '
 const group = -Number(child.pid)
 const [code] = await once(child, 'exit')
 // The shell may exit before the processes that it has started.
-for (const until = performance.now() + Number(grace_ms); send(0) && performance.now() < until; ) {
-  send('SIGTERM')
+for (const until = performance.now() + Number(grace_ms); sendSignal(group, 0) && performance.now() < until; ) {
+  sendSignal(group, 'SIGTERM')
   await new Promise((resolve) => setTimeout(resolve, 20))
 }
-send('SIGKILL')
+sendSignal(group, 'SIGKILL')
 process.exitCode = code ?? 1

@@ -4,6 +4,7 @@ import { createInterface } from 'node:readline'
 import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { leashed } from '../../../sql/leash.js'
+import { sendSignal } from '../../../sql/scratch.js'
 import { expandCores } from '../machine.js'
 
 const HELPER = fileURLToPath(new URL('helper.js', import.meta.url))
@@ -55,7 +56,10 @@ function canHavePriority() {
 /** @param {string[]} prefix @param {{ pids: number[] | null, period_ms: number }} how */
 function startTaking(prefix, how) {
   const command = [...prefix, process.execPath, ...NODE_FLAGS, HELPER]
-  const { say, answer, ...helper } = startHelper(command, () => how.pids?.forEach(letGo))
+  const letGo = () => {
+    for (const pid of how.pids ?? []) sendSignal(pid, 'SIGCONT')
+  }
+  const { say, answer, ...helper } = startHelper(command, letGo)
   return {
     ...helper,
     begin: (/** @type {number} */ share) => say({ share, ...how }),
@@ -98,14 +102,5 @@ export function startHelper(command, release) {
       child.kill('SIGKILL')
       await released
     },
-  }
-}
-
-/** @param {number} pid */
-function letGo(pid) {
-  try {
-    process.kill(pid, 'SIGCONT')
-  } catch {
-    // It has ended.
   }
 }

@@ -1,4 +1,5 @@
 import { createInterface } from 'node:readline'
+import { sendSignal } from '../../../sql/scratch.js'
 import { cpu_us } from '../cpu.js'
 
 /**
@@ -69,11 +70,5 @@ function rest(ms) {
 
 /** @param {'SIGSTOP' | 'SIGCONT'} name */
 function signalAll(name) {
-  for (const pid of dose?.pids ?? []) {
-    try {
-      process.kill(pid, name)
-    } catch {
-      // It has ended.
-    }
-  }
+  for (const pid of dose?.pids ?? []) sendSignal(pid, name)
 }

@@ -1,4 +1,4 @@
-import { attempt } from '../../../sql/scratch.js'
+import { sendSignal } from '../../../sql/scratch.js'
 import { findPostmaster } from '../../probes/postgres.js'
 import { familyOf } from '../../probes/process.js'
 import { expandCores } from '../../system/machine.js'
@@ -74,11 +74,6 @@ export async function suspectsIn(slices, { target, generator, database }) {
     if (cores !== undefined) return { name, cores }
     const family = pid ? familyOf(pid) : []
     // Stopping a family that includes the lab itself would stop everything for good.
-    return { name, pids: family.includes(process.pid) ? [] : family.filter(isOurs) }
+    return { name, pids: family.includes(process.pid) ? [] : family.filter((one) => sendSignal(one, 0)) }
   })
-}
-
-/** Whether we may stop a process. @param {number} pid */
-function isOurs(pid) {
-  return attempt(() => process.kill(pid, 0), false)
 }

@@ -5,7 +5,7 @@ import { seededRandom } from '../../../load/system/random.js'
 import { openLocal } from '../../../load/targets/index.js'
 import { applySchema } from '../../../sql/database.js'
 import { startEmbedded } from '../../../sql/embedded.js'
-import { makeScratch } from '../../../sql/scratch.js'
+import { makeScratch, sendSignal } from '../../../sql/scratch.js'
 import { ask } from '../../knobs/session.js'
 import { startClient } from './client.js'
 import { checkLedger } from './ledger.js'
@@ -44,11 +44,8 @@ export const BLOWS = {
   'kill -9 of one backend': async ({ embedded, random }) => {
     const pids = await ask(embedded.url, "SELECT pid FROM pg_stat_activity WHERE application_name = 'redline-api'")
     const { pid } = pids[Math.floor(random() * pids.length)]
-    try {
-      process.kill(pid, 'SIGKILL')
-    } catch {
-      // The backend has exited by itself, and the postmaster has nothing to recover from.
-    }
+    // If the backend has exited by itself, the postmaster has nothing to recover from.
+    sendSignal(pid, 'SIGKILL')
     return false
   },
 }
