@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import pg from 'pg'
 import { LAB_SCHEMA } from './address.js'
 import { DatabaseError, destroy, STATEMENT_TIMEOUT_MS } from './connection.js'
+import { attempt } from './scratch.js'
 import { refuseOtherSessions, refuseStrangers, sessionsUsing, untilApisEnded } from './sessions.js'
 
 /** Every table that reset.sql empties. */
@@ -226,10 +227,6 @@ export function markText({ run, own, left }) {
 /** @param {string | null} comment @returns {Mark | null} null: the comment is not a mark of a run */
 export function readMark(comment) {
   if (!comment?.startsWith(MARK)) return null
-  try {
-    const { run, own = null, left = null } = JSON.parse(comment.slice(comment.indexOf('{')))
-    return typeof run === 'string' ? { run, own, left } : null
-  } catch {
-    return null
-  }
+  const { run, own = null, left = null } = attempt(() => JSON.parse(comment.slice(comment.indexOf('{'))), {})
+  return typeof run === 'string' ? { run, own, left } : null
 }
