@@ -44,7 +44,6 @@ function measuredOf(strategy, sound) {
   return {
     strategy,
     trials,
-    trialsOf,
     middle: (/** @type {Value} */ value) => median(trials.map(value)),
     ratioTo: (/** @type {string} */ reference, /** @type {Value} */ value) => {
       return pairedRatio(byBlock(reference, value), byBlock(strategy, value), CONFIDENCE)

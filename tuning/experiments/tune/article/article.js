@@ -7,7 +7,7 @@ import { groupBy } from '../../../stats/design.js'
 import { durationOf, matrixVisits, nextTrial, peakOf, trialsAt } from '../../../stats/matrix.js'
 import { spreadOf } from '../../../stats/spread.js'
 import { lastReason } from '../findings.js'
-import { SERVICE } from '../limits/needs.js'
+import { CLOSED, SERVICE } from '../limits/needs.js'
 import { conclusionsOf, idleText, OVERLOADS, sumOf, switchesOf } from './conclusions.js'
 
 /**
@@ -21,7 +21,6 @@ const PUBLISHED = JSON.parse(readFileSync(new URL('../../../published/article.js
 /** The article's generator, and one with a fixed set of connections. */
 const GENERATORS = /** @type {const} */ (['vegeta-unbounded', 'paced'])
 
-const CLOSED = { driver: 'autocannon', loop: /** @type {const} */ ('closed'), rate_rps: null, connections: 128 }
 const PEAK_LOAD = { ...CLOSED, warmup_s: COLD_WARMUP_S, duration_s: 5 }
 
 /** Connections of the bounded generator: too many for a limit of 700 open files, but few enough for 1024, less those that are not sockets. */

@@ -27,7 +27,8 @@ export const GENEROUS_CELL = Object.freeze({ ...SERVICE, ...GENEROUS })
 /** The usual number of cells, for an estimate. @param {boolean} [isQuick] */
 export const expectedCells = (isQuick) => Array.from({ length: isQuick ? 2 * 2 * 2 : 3 * 2 * 3 }, (_, nth) => ({ nth }))
 
-const CLOSED = { driver: 'autocannon', loop: /** @type {const} */ ('closed'), rate_rps: null, connections: 128 }
+/** The closed loops of both designs. */
+export const CLOSED = { driver: 'autocannon', loop: /** @type {const} */ ('closed'), rate_rps: null, connections: 128 }
 const PEAK_LOAD = { ...CLOSED, warmup_s: COLD_WARMUP_S, duration_s: 4 }
 const NEED_S = 2
 const WARMUP_S = 0.5
