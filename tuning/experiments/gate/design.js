@@ -3,7 +3,7 @@ import { isSettled, isValid } from '../../../load/capacity/ladder.js'
 import { median } from '../../../load/verdict/ranks.js'
 import { visitsOf } from '../../stats/design.js'
 import { LEAST_BLOCKS } from '../../stats/twice.js'
-import { CRITERIA, decisionOf, INFORMING_ROUNDS, pairsOf, SIDES, TOGETHER } from './decision.js'
+import { CRITERIA, decidingOf, decisionOf, INFORMING_ROUNDS, pairsOf, SIDES, TOGETHER } from './decision.js'
 
 /**
  * @import { Plan, Step, TrialRecord } from '../../../load/report/record.js'
@@ -46,11 +46,10 @@ const START_S = 1
  * @param {GatePlan} plan @param {TrialRecord[]} records @returns {Step | null}
  */
 export function design(plan, records) {
-  for (let block = 0; block < plan.blocks; block++) {
-    const before = records.filter(({ at }) => Number(at.block) < block)
-    const { verdict, pairs } = decisionOf(before, plan.tolerance_ratio)
-    // If this many blocks have shown nothing, more blocks will not either.
-    if (verdict !== 'undecided' || (block >= LEAST_BLOCKS && pairs.length === 0)) break
+  // A block begins only while the verdict is open, so those that have begun are over or go on, and are not judged again.
+  const last = Math.max(-1, ...decidingOf(records).flatMap(({ at }) => at.block ?? []))
+  for (let block = Math.max(0, last); block < plan.blocks; block++) {
+    if (block > last && isOver(plan, records, block)) break
     const together = canTogether(plan) ? togetherStep(plan, records, block) : null
     const step = together ?? turnStep(plan, records, { block, turns: turnsOf(plan, records, block) })
     if (step) return { ...step, left_s: blocksDuration(plan, block) }
@@ -58,6 +57,13 @@ export function design(plan, records) {
   const { verdict, broken } = decisionOf(records, plan.tolerance_ratio)
   const isCostlier = verdict === 'regressed' && broken.length === 0 && canTogether(plan)
   return informingStep(plan, records, verdict) ?? (isCostlier ? profileStep(plan, records) : null)
+}
+
+/** Whether the blocks before this one have decided, or have shown nothing so often that more will not either. @param {GatePlan} plan @param {TrialRecord[]} records @param {number} block */
+function isOver({ tolerance_ratio }, records, block) {
+  const before = records.filter(({ at }) => Number(at.block) < block)
+  const { verdict, pairs } = decisionOf(before, tolerance_ratio)
+  return verdict !== 'undecided' || (block >= LEAST_BLOCKS && pairs.length === 0)
 }
 
 /** Whether all sides can be loaded at once: a base that runs already is one service, which cannot be loaded as two. @param {GatePlan} plan */

@@ -92,10 +92,11 @@ t.test('the processes of running services are those that were named', async (t) 
 /**
  * The trials of two versions of a repository, in which nothing is decided.
  * @param {number} goodput_rps @param {string} verdict @param {(block: number) => boolean} [isSeen] whether the load of all sides gave figures
+ * @param {number} [blocks]
  */
-function trialsOf(goodput_rps, verdict, isSeen = () => true) {
+function trialsOf(goodput_rps, verdict, isSeen = () => true, blocks = 4) {
   const sides = { base: { ref: 'a', url: null }, head: { ref: 'b', url: null } }
-  const how = { blocks: 4, duration_s: 1, tolerance_ratio: 0.02, mix: { seed: 1 }, url: null }
+  const how = { blocks, duration_s: 1, tolerance_ratio: 0.02, mix: { seed: 1 }, url: null }
   const plan = /** @type {any} */ ({ sides, ...how })
   /** @type {any[]} */
   const records = []
@@ -140,6 +141,26 @@ t.test('versions of a repository are loaded at once in each block, and in turns 
   t.equal(together[3].left_s, blocksDuration(plan, 3))
   t.equal(inTurns[0].left_s, blocksDuration(plan, 4))
   t.equal(inTurns[11].left_s, blocksDuration(plan, 4) / 2)
+})
+
+t.test('the next step of a long gate is found without judging the blocks before it again', async (t) => {
+  /** Looks at the first record while the design finds the step that follows this many undecided blocks. @param {number} blocks */
+  const looksAfter = (blocks) => {
+    const { plan, records } = trialsOf(9000, 'pass', undefined, blocks)
+    const known = records.filter(({ at }) => !at.informs)
+    const { probes, ...first } = known[1]
+    let looks = 0
+    const watched = Object.defineProperty(first, 'probes', {
+      get() {
+        looks++
+        return probes
+      },
+    })
+    t.match(design({ ...plan, blocks: blocks + 1 }, known.with(1, watched)), { at: { block: blocks } })
+    return looks
+  }
+  t.ok(looksAfter(4) > 0)
+  t.equal(looksAfter(12), looksAfter(4))
 })
 
 t.test('turns after the verdict change it only if the head fails in all of them, and the base in none', async (t) => {
