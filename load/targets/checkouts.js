@@ -120,10 +120,18 @@ async function git(args, signal, { flag, got } = { flag: '--base, --head', got: 
     (error) => {
       signal.throwIfAborted()
       throw new UsageError(
-        `${flag}: expected refs of the git repository in this folder, got${got}: ${lastWords(error)}`,
+        `${flag}: expected refs of the git repository in this folder, got${got}: ${problemAndAdvice(error)}`,
       )
     },
   )
+}
+
+/** The first line of git's error names the problem; what to do about it is in the last. @param {any} error */
+function problemAndAdvice({ stderr, message }) {
+  const text = String(stderr || message)
+  const lines = text.trim().split(/\s*\n\s*/)
+  const problem = lines.find((line) => line.startsWith('fatal:')) ?? lines[0]
+  return [...new Set([problem, lines[lines.length - 1]])].join('; ')
 }
 
 /** @param {any} error */

@@ -5,27 +5,8 @@ import t from 'tap'
 import { checkOut } from '../../../load/targets/checkouts.js'
 import { textOf } from '../../../sql/scratch.js'
 import { checkoutsOf, temporaryFolder } from '../../support/lab.js'
+import { repository } from '../../support/repository.js'
 import { until } from '../../support/until.js'
-
-/** A repository whose file has the text of each commit in turn. @param {any} t @param {string[]} texts */
-function repository(t, texts) {
-  const folder = temporaryFolder(t)
-  const git = (/** @type {string[]} */ ...args) => {
-    const identity = ['-c', 'user.name=a', '-c', 'user.email=a@a.test', '-c', 'commit.gpgsign=false']
-    const { status, stderr } = spawnSync('git', ['-C', folder, ...identity, ...args], { encoding: 'utf8' })
-    if (status !== 0) throw new Error(stderr)
-  }
-  git('init', '--quiet', '--initial-branch', 'main')
-  for (const text of texts) {
-    fs.writeFileSync(`${folder}/file`, text)
-    git('add', '.')
-    git('commit', '--quiet', '--message', text)
-  }
-  const before = process.cwd()
-  process.chdir(folder)
-  t.teardown(() => process.chdir(before))
-  return folder
-}
 
 /** @param {any} t @param {Record<string, string>} refs @param {object} [how] */
 async function checkedOut(t, refs, how = {}) {
@@ -84,6 +65,20 @@ t.test('what cannot be checked out or built is refused in one line, and leaves n
     message: /^--base, --head: expected refs of the git repository in this folder, got: fatal: not a git repository/,
   })
   process.chdir(folder)
+})
+
+t.test('a repository of another user is refused with what git says of it, and its advice', async (t) => {
+  const folder = repository(t, ['one'])
+  // Git's own tests pretend another owner so.
+  Object.assign(process.env, { GIT_TEST_ASSUME_DIFFERENT_OWNER: '1', GIT_CONFIG_GLOBAL: '/dev/null' })
+  t.teardown(() => {
+    delete process.env.GIT_TEST_ASSUME_DIFFERENT_OWNER
+    delete process.env.GIT_CONFIG_GLOBAL
+  })
+  const { message } = await checkedOut(t, { base: 'HEAD' }).catch((error) => error)
+  t.match(message, /got: fatal: .*dubious ownership in repository at .*; git config --global --add safe\.directory /)
+  t.equal(message.split('\n').length, 1)
+  t.ok(message.endsWith(folder), message)
 })
 
 t.test('what a build has left running ends with it, and is not waited for', async (t) => {
