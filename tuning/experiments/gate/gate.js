@@ -9,7 +9,7 @@ import { checkOut } from '../../../load/targets/checkouts.js'
 import { stopSideBySide } from '../../../load/targets/side-by-side.js'
 import { blocksDuration, design, MOST_BLOCKS } from './design.js'
 import { findingsOf } from './findings.js'
-import { refWarnings, uncommittedFiles } from './refs.js'
+import { refWarnings, workingTree } from './refs.js'
 import { commentOf, gateReport } from './report.js'
 import { openService } from './services.js'
 
@@ -77,12 +77,13 @@ export const gate = {
     const how = { build: plan.build, isOurs: !plan.start, signal, note: progress.note }
     // Branches move: a resumed run goes on with the commits that it began with.
     const refs = { base: base.ref, head: head.ref, ...run.commits }
+    // A resumed run keeps the warnings found when it began.
+    const tree = run.warnings ? null : await workingTree(signal)
     const found = { ...(await checkOut(refs, how)), profiles: path.resolve(results.file('profiles')) }
     checkouts.set(plan, found)
     const known = { commits: found.commits, checkouts: found.paths, profiles: found.profiles }
-    // A resumed run keeps the warnings found when it began.
-    if (run.warnings) return known
-    const warnings = refWarnings(found.commits, head.ref === 'HEAD' ? await uncommittedFiles(signal) : [])
+    if (!tree) return known
+    const warnings = refWarnings(found.commits, tree)
     for (const text of warnings) progress.note(`warning: ${text}`)
     return { ...known, warnings }
   },

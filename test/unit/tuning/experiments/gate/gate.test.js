@@ -234,7 +234,7 @@ t.test('changes that are not committed, and a commit compared with itself, are w
     [{ base: one, head: other }, ['a.js'], [/^uncommitted changes .* head is the commit abcdef0: a\.js$/]],
     [{ base: one, head: one }, ['a.js', 'b.js', 'c.js'], [/1234567: a\.js and 2 more$/, /^base and head/]],
   ])) {
-    const found = refWarnings(commits, files)
+    const found = refWarnings(commits, { commit: commits.head, uncommitted: files })
     t.equal(found.length, expected.length)
     t.match(found, expected)
   }
