@@ -56,17 +56,17 @@ export async function openStarted({ start, url, metricsUrl, shownUrl, cores, env
   return { ...openUrl(url, { metricsUrl, shownUrl, processes }), ...started, pid, cores: coresOf(pid) }
 }
 
-/** Why the service does not answer yet; null: it does. Not by fetch, which refuses some ports. @param {string} url @returns {Promise<string | null>} */
-function problemOf(url) {
+/** Why a service does not answer; null: it does. Not by fetch, which refuses some ports. @param {string} url @param {number} [timeout_ms] @returns {Promise<string | null>} */
+export function problemOf(url, timeout_ms = POLL_TIMEOUT_MS) {
   const { request } = url.startsWith('https:') ? https : http
   return new Promise((resolve) => {
-    const signal = AbortSignal.timeout(POLL_TIMEOUT_MS)
+    const signal = AbortSignal.timeout(timeout_ms)
     const asked = request(url, { method: 'HEAD', agent: false, signal }, (answer) => {
       answer.destroy()
       resolve(null)
     })
     asked.on('error', (/** @type {NodeJS.ErrnoException} */ { code, message }) =>
-      resolve(signal.aborted ? `no answer within ${POLL_TIMEOUT_MS / 1000} s` : (code ?? message)),
+      resolve(signal.aborted ? `no answer within ${timeout_ms / 1000} s` : (code ?? message)),
     )
     asked.end()
   })

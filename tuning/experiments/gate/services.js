@@ -1,8 +1,10 @@
 import path from 'node:path'
+import { UsageError } from '../../../load/command/errors.js'
 import { profilerIn } from '../../../load/probes/profiles.js'
 import { openCheckout } from '../../../load/targets/checkouts.js'
 import { openUrl } from '../../../load/targets/index.js'
 import { sideBySide } from '../../../load/targets/side-by-side.js'
+import { problemOf } from '../../../load/targets/started.js'
 import { openTogether } from '../../../load/targets/together.js'
 import { visitsOf } from '../../stats/design.js'
 import { SIDES, TOGETHER } from './decision.js'
@@ -25,13 +27,24 @@ export async function openService({ side, start, side_rps = 0 }, place, plan, ch
   const targets = await sideBySide(place, start, inOrder(start, plan), async (name) => {
     const own = name.startsWith('head') ? 'head' : 'base'
     const { url, shown_url: shownUrl, pid } = plan.sides[own]
-    if (url) return openUrl(url, { shownUrl, processes: pid ? [pid] : [] })
+    if (url) {
+      // Failures later in the run are the service's own, and count against it.
+      if (start === 1) await refuseSilent(own, { url, shownUrl }, plan.timeout_s)
+      return openUrl(url, { shownUrl, processes: pid ? [pid] : [] })
+    }
     const { paths, profiles } = /** @type {GateCheckouts} */ (checkouts)
     const preloads = start === 'profile' ? [profilerIn(path.join(profiles, own), paths[own])] : []
     return openCheckout(place, paths[own], { ...plan, preloads })
   })
   if (side === ALL) return openTogether(targets, { rate_rps: side_rps, connections: CONNECTIONS })
   return { ...targets[side], stop: async () => {} }
+}
+
+/** @param {string} side @param {{ url: string, shownUrl?: string }} service @param {number} timeout_s @throws {UsageError} if nothing answers */
+async function refuseSilent(side, { url, shownUrl }, timeout_s) {
+  const problem = await problemOf(url, timeout_s * 1000)
+  const text = `expected a service that answers at ${shownUrl}, got ${problem}: start it, or correct the URL`
+  if (problem !== null) throw new UsageError(`--url-${side}: ${text}`)
 }
 
 /** The sides to start, in order; the order varies, since the first is warm first. @param {number | string} start @param {GatePlan} plan */

@@ -83,7 +83,7 @@ t.test('the processes of running services are those that were named', async (t) 
   const plan = /** @type {any} */ ({ sides, mix: { seed: 1 } })
   const place = /** @type {any} */ ({})
   const processesOf = async (/** @type {string} */ side) =>
-    (await openService({ side, start: 1 }, place, plan, undefined)).processes
+    (await openService({ side, start: 2 }, place, plan, undefined)).processes
   t.strictSame(await processesOf('base'), [{ pid: 4711, name }])
   t.strictSame(await processesOf('again'), [{ pid: 4711, name }], 'the base is one service')
   t.strictSame(await processesOf('head'), [])
