@@ -100,17 +100,29 @@ function levelOf(valid, side, workers) {
   }
 }
 
-/** The best rung of each finished ladder whose rungs all have a valid trial. @param {Records} climbs of one side */
+/**
+ * The best rung of each finished ladder. Ladders that ended at a rung without a valid trial are left out, unless no majority is complete.
+ * @param {Records} climbs of one side
+ */
 function maximaOf(climbs) {
-  return [...groupBy(climbs, ({ at }) => String(at.block)).values()].flatMap((trials) => {
-    const { next, rungs, rising } = ladderOf(trials)
-    const valid = rungs.filter((rung) => rung !== undefined)
-    if (next !== null || valid.length < rungs.length) return []
-    const best = valid.reduce((one, other) => (other.traffic.goodput_rps > one.traffic.goodput_rps ? other : one))
-    const { at, traffic, load } = best
-    const found = { block: at.block, rps: traffic.goodput_rps, workers: load.connections, rising }
-    return [{ ...found, generator_share: generatorShare(best) }]
-  })
+  const ladders = [...groupBy(climbs, ({ at }) => String(at.block)).values()]
+  const all = ladders.flatMap((trials) => maximumOf(trials) ?? [])
+  const complete = all.filter(({ lost }) => lost === null)
+  return 2 * complete.length > all.length ? complete : all
+}
+
+/** The best rung of a finished ladder; null if a rung below the last has no valid trial. lost: why the last has none. @param {Records} trials */
+function maximumOf(trials) {
+  const { next, rungs, rising } = ladderOf(trials)
+  const valid = rungs.filter((rung) => rung !== undefined)
+  const isLastLost = valid.length === rungs.length - 1 && rungs.at(-1) === undefined
+  if (next !== null || valid.length === 0 || (valid.length < rungs.length && !isLastLost)) return null
+  const best = valid.reduce((one, other) => (other.traffic.goodput_rps > one.traffic.goodput_rps ? other : one))
+  const { at, traffic, load } = best
+  const last = trials[trials.length - 1]
+  const why = `with ${count(last.load.connections)} workers, no trial was valid: ${last.outcome.because}`
+  const found = { block: at.block, rps: traffic.goodput_rps, workers: load.connections, rising }
+  return { ...found, lost: isLastLost ? why : null, generator_share: generatorShare(best) }
 }
 
 /** If a side's maximum is only a lower bound, the rate and the reason. @param {ReturnType<typeof maximaOf>} maxima */
@@ -118,6 +130,8 @@ function boundOf(maxima) {
   const rps = median(maxima.map((maximum) => maximum.rps))
   const isFull = isFullShare(median(maxima.map(({ generator_share }) => generator_share)))
   if (isFull) return { rps, because: GENERATOR_FULL }
+  const [lost] = maxima.flatMap((maximum) => maximum.lost ?? [])
+  if (lost) return { rps, because: lost }
   const rising = maxima.filter((maximum) => maximum.rising)
   if (2 * rising.length <= maxima.length) return null
   return { rps, because: `the last rung, ${count(rising[0].workers)} workers, still brought more` }

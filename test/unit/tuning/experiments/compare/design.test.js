@@ -22,6 +22,30 @@ t.test('a ladder of which a rung could not be had has no maximum', async (t) => 
   t.equal(maximaOf(cutOff).flat().length, 17, 'nor one that was cut off')
 })
 
+t.test('if the lab cannot do the last rung of most ladders, the best one below is a lower bound', async (t) => {
+  const isLast = (/** @type {any} */ { at, load }) => at.phase === 'maximum' && load.connections === 20
+  const below = [500, 500 * 0.9]
+  for (const [blocks, sides] of /** @type {[number, string[]][]} */ ([
+    [10, ['a']],
+    [6, ['a', 'b']],
+  ])) {
+    const invalid = (/** @type {any} */ step) =>
+      isLast(step) && step.at.block < blocks && sides.includes(step.cell.side)
+    const findings = findingsOf(runOf({ invalid, noise: 0 }))
+    const because = 'with 20 workers, no trial was valid: made up'
+    t.strictSame(
+      findings.sides.map((/** @type {any} */ { bound }) => bound?.because),
+      ['a', 'b'].map((side) => (sides.includes(side) ? because : undefined)),
+    )
+    const { rps } = findings.sides[0].bound
+    t.ok(rps <= below[0] && rps > below[1], `${rps}: 10 workers at 50/s`)
+    const expected = sides.map((side) => `${side.toUpperCase()}: ${because}`).join('; ')
+    t.match(findings.differences[3], { because: expected, ratio: Number.NaN })
+  }
+  const first = runOf({ invalid: (/** @type {any} */ { at }) => at.phase === 'maximum', noise: 0 })
+  t.strictSame(maximaOf(first), [[], []], 'without any valid rung there is no bound')
+})
+
 t.test('a run that was cut off goes on with the same trial', async (t) => {
   const records = runOf({})
   for (const length of [0, 1, 7, 33, records.length - 1]) {
