@@ -82,10 +82,7 @@ export class Results {
     }
     if (!Results.holdsRun(out)) return
     // A run with rows is of a verb that cannot be resumed.
-    const isResumable = attempt(
-      () => JSON.parse(fs.readFileSync(results.file('run.json'), 'utf8')).rows === undefined,
-      false,
-    )
+    const isResumable = attempt(() => results.readRun().rows === undefined, false)
     const next = isResumable ? `--resume ${out} goes on with it` : 'give another one'
     throw new UsageError(`--out: expected a folder without a run, got ${out}; ${next}`)
   }

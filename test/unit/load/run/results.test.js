@@ -91,11 +91,15 @@ t.test('a folder with a run is refused, with --resume only for a run that has tr
   const folder = t.testdir({
     trials: { 'run.json': RUN },
     rows: { 'run.json': '{"verb":"simulate","plan":{},"rows":[]}' },
+    app: { 'run.json': '{"name":"app"}' },
+    unplanned: { 'run.json': '{"verb":"sweep"}' },
     damaged: { 'run.json': '{"plan"' },
   })
   for (const [name, next] of [
     ['trials', `--resume ${folder}/trials goes on with it`],
     ['rows', 'give another one'],
+    ['app', 'give another one'],
+    ['unplanned', 'give another one'],
     ['damaged', 'give another one'],
   ]) {
     const out = `${folder}/${name}`
