@@ -109,6 +109,8 @@ function pastIn(name, results) {
     return null
   const missing = ['started_at', 'machine', 'versions'].find((field) => !run[field])
   if (missing) throw new UsageError(`run.json: expected ${missing}, got none`)
+  if (typeof run.started_at !== 'string')
+    throw new UsageError(`run.json: expected started_at to be a time, got ${JSON.stringify(run.started_at)}`)
   const records = results.readTrials()
   const near = costNear({ capacity: run.capacity, records })
   const subject = subjectOf(run, records[0]?.settings)

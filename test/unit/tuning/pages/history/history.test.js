@@ -117,7 +117,7 @@ t.test('a sweep whose trials cannot be read is left out, named and counted', asy
 })
 
 t.test('a damaged run.json is named with what is wrong, and the other sweeps are listed', async (t) => {
-  const folder = await copiesOf(t, [1, 1.001, 0.999, 1, 1, 1])
+  const folder = await copiesOf(t, [1, 1.001, 0.999, 1, 1, 1, 1, 1])
   const fileOf = (/** @type {number} */ i) => `${folder}/sweep-${i}/run.json`
   const { started_at, plan, ...run } = JSON.parse(fs.readFileSync(fileOf(1), 'utf8'))
   fs.truncateSync(fileOf(1), 100)
@@ -126,18 +126,21 @@ t.test('a damaged run.json is named with what is wrong, and the other sweeps are
   fs.mkdirSync(fileOf(3))
   fs.writeFileSync(fileOf(4), JSON.stringify({ ...run, plan }))
   fs.writeFileSync(fileOf(5), JSON.stringify({ ...run, started_at, plan: { seed: 1 } }))
+  fs.writeFileSync(fileOf(6), JSON.stringify({ ...run, plan, started_at: 7 }))
+  fs.writeFileSync(fileOf(7), JSON.stringify({ ...run, plan, started_at: [started_at] }))
   const table = await ran(folder)
   t.equal(table.code, 0, table.stderr)
-  t.match(table.stdout, '| sweep-6 ')
-  t.match(table.stdout, 'Left out: 5 that cannot be read (damaged, or of an older version).')
+  t.match(table.stdout, '| sweep-8 ')
+  t.match(table.stdout, 'Left out: 7 that cannot be read (damaged, or of an older version).')
   const named = table.stderr.trim().split('\n')
   t.match(
     named,
-    [1, 2, 3, 4, 5].map((i) => new RegExp(`^warning: left out: sweep-${i}: .`)),
+    [1, 2, 3, 4, 5, 6, 7].map((i) => new RegExp(`^warning: left out: sweep-${i}: .`)),
     'one line for each',
   )
   t.match(named[0], 'sweep-1: run.json: expected JSON, got ')
   t.match(named[3], 'sweep-4: run.json: expected started_at, got none')
+  t.match(named[5], 'sweep-6: run.json: expected started_at to be a time, got 7')
   const { stdout, stderr } = await ran(folder, '--json')
   t.equal(JSON.parse(stdout).runs.length, 1)
   t.equal(stderr, table.stderr)
