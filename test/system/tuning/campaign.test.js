@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import fs from 'node:fs'
+import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { main } from '../../../load/run/shell.js'
@@ -78,6 +79,32 @@ t.test('evidence of two commits is not mixed, and names that are no run are refu
   })
   t.ok(fs.existsSync(`${foreign}/bench/novel.txt`))
   t.match(await ran('--only', 'tune,nothing'), { code: 2, stderr: /--only: expected some of sweep-batched,/ })
+})
+
+t.test('a damaged run is refused by the name of its file, and nothing is removed', async (t) => {
+  for (const text of ['{"verb":"tune","ver', 'null', '7', '[]', '{"verb":"tune","versions":{},"finished_at":"then"}']) {
+    const folder = temporaryFolder(t)
+    const file = `${folder}/tune/run.json`
+    fs.mkdirSync(path.dirname(file))
+    fs.writeFileSync(file, text)
+    for (const argv of [['--only', 'tune'], ['--adopt']]) {
+      const { code, stderr } = await ran('--out', folder, ...argv)
+      t.equal(code, 2, `${text}: ${stderr}`)
+      t.equal(
+        stderr,
+        `redline: --out: expected a run of Redline in ${file}, got a damaged file: move its folder away\n`,
+      )
+      t.equal(fs.readFileSync(file, 'utf8'), text)
+    }
+  }
+})
+
+t.test('a version of Node that no run may fetch is refused before anything else', async (t) => {
+  for (const major of ['abc', '3', '26.1']) {
+    const { code, stderr } = await ran('--node', major, '--adopt', '--out', '/dev/null')
+    t.equal(code, 2, stderr)
+    t.match(stderr, /^redline: --node: expected one of (\d+, )*22(, \d+)*, got "/)
+  }
 })
 
 t.test('evidence of two machines is not mixed, even of one commit', async (t) => {

@@ -3,12 +3,13 @@ import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { UsageError } from '../../../load/command/errors.js'
-import { someOf } from '../../../load/command/flags.js'
+import { oneOf, someOf } from '../../../load/command/flags.js'
 import { DRIVERS } from '../../../load/generators/drivers/index.js'
 import { holdFolder, makeFolder, refuseForeign } from '../../../load/run/folder.js'
 import { describeMachine, redlineCommit } from '../../../load/system/machine.js'
-import { nodeOf } from '../../../load/system/node-versions.js'
+import { nodeMajors, nodeOf } from '../../../load/system/node-versions.js'
 import { startChild } from '../../../load/system/processes.js'
+import { attempt } from '../../../sql/scratch.js'
 import { RUNS } from './runs.js'
 
 /**
@@ -36,7 +37,11 @@ export const campaignOf = (runs = RUNS, rest_ms = REST_MS) => ({
   flags: {
     out: { value: 'DIR', about: 'folder of the runs (default results/evidence)' },
     only: { value: 'A,B', about: 'these runs', ...someOf(runs.map(({ name }) => name)) },
-    node: { value: 'MAJOR', about: `version of Node that measures (default ${NODE_MAJOR}, which is fetched)` },
+    node: {
+      value: 'MAJOR',
+      about: `version of Node that measures (default ${NODE_MAJOR}, which is fetched)`,
+      ...oneOf(nodeMajors()),
+    },
     adopt: { value: '', about: 'take the finished runs of the folder into tuning/evidence, and measure nothing' },
   },
   examples: `  npm run evidence
@@ -116,12 +121,20 @@ function stateOf(folder) {
     refuseForeign(folder)
     return existsSync(folder) ? 'unusable' : 'missing'
   }
-  const { verb, interrupted, finished_at, problem, versions, ...others } = JSON.parse(readFileSync(file, 'utf8'))
+  const { verb, interrupted, finished_at, problem, versions, ...others } = runIn(folder)
   // The run.json of a run that has not begun is an empty object.
   if (!verb && Object.keys(others).length > 0) refuseForeign(folder)
   if (!versions) return 'unusable'
   if (interrupted || !finished_at) return 'cut off'
   return problem ? 'unusable' : 'finished'
+}
+
+/** The content of a run.json. @param {string} folder @returns {any} @throws {UsageError} if it is damaged: it may hold hours of measurements */
+function runIn(folder) {
+  const file = path.join(folder, 'run.json')
+  const run = attempt(() => JSON.parse(readFileSync(file, 'utf8')), null)
+  if (run?.constructor === Object && Boolean(run.versions) === Boolean(run.machine)) return run
+  throw new UsageError(`--out: expected a run of Redline in ${file}, got a damaged file: move its folder away`)
 }
 
 /** @param {string} folder @param {KeptRun[]} runs */
@@ -138,7 +151,7 @@ function refuseMixture(folder, runs, given) {
   for (const { name } of runs) {
     const own = path.join(folder, name)
     if (['missing', 'unusable'].includes(stateOf(own))) continue
-    const { versions, machine } = JSON.parse(readFileSync(path.join(own, 'run.json'), 'utf8'))
+    const { versions, machine } = runIn(own)
     const origin = originOf(versions.redline_commit, machine)
     expected ??= origin
     if (origin === expected) continue
