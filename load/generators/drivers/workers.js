@@ -14,7 +14,8 @@ const RETRY_DELAY_MS = 10
 
 /**
  * Closed loop over the connections of `paced`, for any HTTP or HTTPS service. Each worker has its own connection and sends its next request
- * after the last is answered, at most at the rate of the load's per_worker_rps, in even steps. Latency starts when a request is sent, and
+ * after the last is answered, at most at the rate of the load's per_worker_rps: it has a place every 1 / per_worker_rps and sends once for
+ * each, late if an answer is late. Latency starts when a request is sent, and
  * includes connecting if it had to wait for that.
  * @type {Driver}
  */
@@ -51,7 +52,8 @@ async function drive(
   /** @param {Connection} connection @param {number} i of the worker @param {() => void} ended */
   function work(connection, i, ended) {
     // Those that pause begin one after the other: at once, all would send in bursts.
-    let due_ms = start_ms + (gap_ms * i) / connections.length
+    let place_ms = start_ms + (gap_ms * i) / connections.length
+    let due_ms = place_ms
     const next = () => {
       const now_ms = performance.now()
       if (now_ms >= end_ms || signal.aborted) return ended()
@@ -61,7 +63,8 @@ async function drive(
         const answered_ms = performance.now()
         if (error) recorder.error(error, answered_ms - now_ms, name)
         else answered(name, status, answered_ms - now_ms)
-        due_ms = Math.max(answered_ms + (error ? RETRY_DELAY_MS : 0), due_ms + gap_ms)
+        place_ms = placeAfter(place_ms, gap_ms, answered_ms)
+        due_ms = error ? Math.max(place_ms, answered_ms + RETRY_DELAY_MS) : place_ms
         next()
       })
     }
@@ -83,4 +86,14 @@ async function drive(
   })
   signal.removeEventListener('abort', stop)
   clearInterval(expiring)
+}
+
+/**
+ * The next place of a worker: the last that passed while it waited, for which it sends at once, or else the one to come. The earlier ones
+ * are dropped. So a stall of the target, which answers all workers at the same moment, does not make them send in step from then on. Pure.
+ * @param {number} place_ms @param {number} gap_ms between its places; 0: no cap @param {number} answered_ms
+ */
+export function placeAfter(place_ms, gap_ms, answered_ms) {
+  if (gap_ms === 0) return answered_ms
+  return place_ms + Math.max(1, Math.floor((answered_ms - place_ms) / gap_ms)) * gap_ms
 }
