@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import { keptUrl } from './credentials.js'
 import { UsageError } from './errors.js'
 
 const MS_PER_UNIT = /** @type {Record<string, number>} */ ({ ms: 1, s: 1000, m: 60_000 })
@@ -55,13 +56,23 @@ function parsedStrictly(flags, argv, allowPositionals) {
   try {
     return parseArgs({ args: argv, options, allowPositionals, tokens: true })
   } catch (error) {
-    // Do not echo the argument: it may be part of an unquoted secret.
-    if (/** @type {NodeJS.ErrnoException} */ (error).code === 'ERR_PARSE_ARGS_UNEXPECTED_POSITIONAL') {
-      throw new UsageError('expected only flags, got a positional argument: quote values that contain spaces')
-    }
     const { tokens } = parseArgs({ args: argv, options, strict: false, tokens: true })
+    if (/** @type {NodeJS.ErrnoException} */ (error).code === 'ERR_PARSE_ARGS_UNEXPECTED_POSITIONAL') {
+      const hint = 'flags follow --, as in npm run VERB -- --flag; quote values that contain spaces'
+      throw new UsageError(`expected only flags, got ${strayText(flags, tokens)} (${hint})`)
+    }
     throw new UsageError(misuse(flags, /** @type {Token[]} */ (tokens.filter(({ kind }) => kind === 'option'))))
   }
+}
+
+/**
+ * Quotes the first argument that is no flag, unless it may be part of an unquoted secret.
+ * @param {Record<string, Flag>} flags @param {{ kind: string, name?: string, value?: string }[]} tokens
+ */
+function strayText(flags, tokens) {
+  const at = tokens.findIndex(({ kind }) => kind === 'positional')
+  const maySplitSecret = tokens.slice(0, at).some(({ name = '' }) => flags[name]?.shown)
+  return maySplitSecret ? 'one argument too many' : JSON.stringify(keptUrl(String(tokens[at].value)))
 }
 
 /**

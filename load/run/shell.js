@@ -7,6 +7,7 @@ import { readEnvironment } from '../command/environment.js'
 import { NotReady, RemoteError, ServiceEnded, UsageError } from '../command/errors.js'
 import { helpText, likelyName, parseCommand } from '../command/flags.js'
 import { spoken } from '../command/spoken.js'
+import { refuseSwallowed } from '../command/swallowed.js'
 import { DATABASE_FLAG } from '../system/ssh/plan.js'
 import { quoted } from '../system/ssh/remote.js'
 import { runVerb } from './experiment.js'
@@ -72,6 +73,7 @@ export async function main(verbs, command, shell = {}) {
   const signal = shell.signal ?? abortOnSignals(EXIT.interrupted)
   try {
     const environment = readEnvironment(env, dotenvFile)
+    refuseSwallowed(verb.script ?? name, flags, argv, environment.forApi)
     await tidy()
     const ask = askAt(stdin, stderr, signal)
     const io = { signal, progress: createProgress(stderr, environment.settings), environment, ask, lab }

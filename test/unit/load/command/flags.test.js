@@ -56,7 +56,14 @@ t.test('a command line that is wrong is refused in one line that says what was e
     [['--ratse', '1'], /--ratse/],
     [['--rates'], /^--rates: expected A,B,C, got nothing or another flag/],
     [['--unbounded=yes'], /^--unbounded: expected no value, got one$/],
-    [['stray'], /expected only flags, got a positional argument/],
+    [
+      ['stray'],
+      /^expected only flags, got "stray" \(flags follow --, as in npm run VERB -- --flag; quote values that contain/,
+    ],
+    [
+      ['--header', 'Authorization:', 'Bearer', 'secret'],
+      /^expected only flags, got one argument too many \(flags follow --/,
+    ],
     [
       ['--rates', '-1'],
       /^--rates: expected A,B,C, got nothing or another flag \(a value that begins with - is written --rates=-…\)$/,

@@ -198,3 +198,10 @@ for (const [what, error, expected, message] of FAILURES) {
     t.equal(stdout, '')
   })
 }
+
+t.test('a verb does not run without the flags that npm took', async (t) => {
+  const env = { npm_lifecycle_event: 'made-up', npm_config_rates: '5' }
+  const { code, stderr } = await ran(async () => ENDED, [], { env })
+  t.equal(code, 2)
+  t.equal(stderr, 'redline: npm took --rates for itself: write npm run made-up -- --rates …\n')
+})
