@@ -1,7 +1,6 @@
-import { readFileSync, statSync } from 'node:fs'
 import Papa from 'papaparse'
 import { UsageError } from '../command/errors.js'
-import { readable } from './mix-file.js'
+import { readUpTo } from './flag-file.js'
 import { namesIn } from './template.js'
 
 /** @import { Entry } from '../report/record.js' */
@@ -27,9 +26,9 @@ export function columnsFor(entries, file) {
 
 /** @param {string} file @returns {Record<string, unknown>[]} */
 function rowsOf(file) {
-  const { size } = readable('data', () => statSync(file))
-  if (size > MAX_BYTES) throw new UsageError(`--data: expected a file of at most ${MAX_BYTES} bytes, got ${size}`)
-  const text = readable('data', () => readFileSync(file, 'utf8')).replace(/^\ufeff/, '')
+  const text = readUpTo('data', file, MAX_BYTES)
+    .toString()
+    .replace(/^\ufeff/, '')
   const rows = text.trimStart().startsWith('{') ? fromNdjson(text) : fromCsv(text)
   if (rows.length > 0 && rows.length <= MAX_ROWS) return rows
   throw new UsageError(`--data: expected 1 to ${MAX_ROWS} rows, got ${rows.length}`)

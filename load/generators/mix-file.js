@@ -1,9 +1,9 @@
-import { readFileSync, statSync } from 'node:fs'
 import { METHODS } from 'node:http'
 import { keptUrl } from '../command/credentials.js'
 import { UsageError } from '../command/errors.js'
 import { header } from '../command/flags.js'
 import { boundsOf, SLO_EXPECTED } from '../report/slo.js'
+import { readUpTo } from './flag-file.js'
 import { KNOWN_BLANKS, namesIn, unknownBlank } from './template.js'
 
 /** @import { Entry } from '../report/record.js' */
@@ -35,9 +35,7 @@ export function isMethod(text) {
  * @throws {UsageError}
  */
 export function readMixFile(file, without = []) {
-  const { size } = readable('mix', () => statSync(file))
-  expect(size <= MAX_BYTES, `a file of at most ${MAX_BYTES} bytes`, size)
-  const found = parsed(readable('mix', () => readFileSync(file, 'utf8')))
+  const found = parsed(readUpTo('mix', file, MAX_BYTES).toString())
   expect(Array.isArray(found), `a list such as ${SHAPE}`, kindOf(found))
   expect(found.length > 0, 'at least one entry', 'none')
   expect(found.length <= MAX_ENTRIES, `at most ${MAX_ENTRIES} entries`, found.length)
@@ -76,15 +74,6 @@ function checkTaken(entries) {
   }
   const names = waiting.map(({ name }) => name).join(', ')
   expect(waiting.length === 0, 'entries that do not wait for each other', `a cycle of ${names}`)
-}
-
-/** Reads a flag's file. @template T @param {string} flag @param {() => T} read @throws {UsageError} */
-export function readable(flag, read) {
-  try {
-    return read()
-  } catch (error) {
-    throw new UsageError(`--${flag}: expected a file that can be read, got ${/** @type {Error} */ (error).message}`)
-  }
 }
 
 /** @param {string} text */

@@ -1,12 +1,12 @@
 import { randomInt } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import { keptHeader, WITHHELD } from '../command/credentials.js'
 import { UsageError } from '../command/errors.js'
 import { header } from '../command/flags.js'
 import { REFERENCES, resolveText } from '../command/references.js'
 import { columnsFor } from './data-file.js'
+import { readUpTo } from './flag-file.js'
 import { JSON_TYPE } from './mix.js'
-import { FRAMING, isMethod, KNOWN_METHOD, readable, readMixFile } from './mix-file.js'
+import { FRAMING, isMethod, KNOWN_METHOD, readMixFile } from './mix-file.js'
 import { replayMix } from './replay.js'
 import { sourceOf } from './source.js'
 
@@ -16,6 +16,8 @@ import { sourceOf } from './source.js'
  */
 
 const SEEDS = 2 ** 32
+const BODY_MAX_BYTES = 10 << 20
+const HEADERS_MAX_BYTES = 64 << 10
 /** Matches JSON, XML or a form, rather than the name of a file. */
 const INLINE = /^\s*[{["<]|=/
 
@@ -82,7 +84,7 @@ export function mixOf(flags) {
 
 /** Reads a file as base64. @param {string} file @throws {UsageError} */
 export function bodyOf(file) {
-  return readable('body', () => readFileSync(file, 'base64'))
+  return readUpTo('body', file, BODY_MAX_BYTES).toString('base64')
 }
 
 /** @param {string} text value of --body */
@@ -112,7 +114,7 @@ function typed(headers) {
  */
 function referringHeaders(text) {
   const lines = text.startsWith('@')
-    ? readable('header', () => readFileSync(text.slice(1), 'utf8')).split(/\r?\n/)
+    ? readUpTo('header', text.slice(1), HEADERS_MAX_BYTES).toString().split(/\r?\n/)
     : [text]
   const given = lines.filter((line) => line.trim() !== '' || lines.length === 1).map(header)
   const isFit = given.every((one) => one && header(`${one[0]}: ${resolveText('header', one[1])}`))

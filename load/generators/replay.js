@@ -2,7 +2,7 @@ import { readFileSync, statSync } from 'node:fs'
 import { UsageError } from '../command/errors.js'
 import { count } from '../report/format.js'
 import { parseLog } from './access-log.js'
-import { readable } from './mix-file.js'
+import { readable } from './flag-file.js'
 import { refuseChanged, sourceOf } from './source.js'
 
 /**

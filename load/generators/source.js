@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs'
 import { UsageError } from '../command/errors.js'
-import { readable } from './mix-file.js'
+import { readable } from './flag-file.js'
 
 /** @import { Source } from '../report/record.js' */
 

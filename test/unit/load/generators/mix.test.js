@@ -356,3 +356,27 @@ t.test('--header @FILE has a header in each line', async (t) => {
     /^--header: expected a file that can be read/,
   )
 })
+
+t.test('a file without an end is refused at the limit of its flag', async (t) => {
+  const rows = /** @type {[string, string, number][]} */ ([
+    ['--body', '@/dev/zero', 10 << 20],
+    ['--header', '@/dev/zero', 64 << 10],
+    ['--mix', '/dev/zero', 1 << 20],
+  ])
+  for (const [flag, text, bytes] of rows) {
+    const error = caught(() => mixOf(parseCommand({ ...MIX_FLAGS }, [flag, text]).given))
+    t.equal(error.message, `${flag}: expected a file of at most ${bytes} bytes, got more from /dev/zero`)
+  }
+  const mix = path.join(t.testdir({ mix: JSON.stringify([{ name: 'a', path: '/{{data id}}' }]) }), 'mix')
+  const { message } = caught(() => mixOf({ mix, data: '/dev/zero' }))
+  t.equal(message, '--data: expected a file of at most 16777216 bytes, got more from /dev/zero')
+})
+
+t.test('a body file as large as the limit is sent, a larger one refused', async (t) => {
+  const folder = t.testdir({ fits: 'x'.repeat(10 << 20), large: 'x'.repeat((10 << 20) + 1) })
+  t.equal(Buffer.from(String(mixOf({ body: `@${folder}/fits` }).body_base64), 'base64').length, 10 << 20)
+  t.equal(
+    caught(() => mixOf({ body: `@${folder}/large` })).message,
+    '--body: expected a file of at most 10485760 bytes, got 10485761',
+  )
+})
