@@ -35,7 +35,12 @@ export function isMethod(text) {
  * @throws {UsageError}
  */
 export function readMixFile(file, without = []) {
-  const found = parsed(readUpTo('mix', file, MAX_BYTES).toString())
+  const found = parsed(
+    readUpTo('mix', file, MAX_BYTES)
+      .toString()
+      .replace(/^\ufeff/, ''),
+    file,
+  )
   expect(Array.isArray(found), `a list such as ${SHAPE}`, kindOf(found))
   expect(found.length > 0, 'at least one entry', 'none')
   expect(found.length <= MAX_ENTRIES, `at most ${MAX_ENTRIES} entries`, found.length)
@@ -76,14 +81,14 @@ function checkTaken(entries) {
   expect(waiting.length === 0, 'entries that do not wait for each other', `a cycle of ${names}`)
 }
 
-/** @param {string} text */
-function parsed(text) {
+/** @param {string} text @param {string} file */
+function parsed(text, file) {
   try {
     return JSON.parse(text)
   } catch (error) {
     // The rest of the message quotes the file, which may contain secrets.
     const [where = ''] = / at position \d+( \(line \d+ column \d+\))?/.exec(/** @type {Error} */ (error).message) ?? []
-    throw new UsageError(`--mix: expected JSON, got something else${where}`)
+    throw new UsageError(`--mix: expected JSON in ${file}, got something else${where}`)
   }
 }
 

@@ -15,9 +15,12 @@ const BLANK = /\{\{(.*?)\}\}/s
 const LETTERS = 'abcdefghijklmnopqrstuvwxyz'
 const WORD_LETTERS = 6
 
-/** Returns the first unknown blank of a text; null: there is none. @param {string} text */
+/** Returns the first unknown or unclosed blank of a text; null: there is none. @param {string} text */
 export function unknownBlank(text) {
-  const unknown = text.split(BLANK).find((piece, i) => i % 2 && !blankOf(piece))
+  const pieces = text.split(BLANK)
+  const [unclosed] = /\{\{[\w .-]*/.exec(pieces[pieces.length - 1]) ?? []
+  if (unclosed) return `${unclosed} without }}`
+  const unknown = pieces.find((piece, i) => i % 2 && !blankOf(piece))
   return unknown === undefined ? null : `{{${unknown}}}`
 }
 

@@ -132,7 +132,7 @@ t.test('a mix that is wrong is refused in one line that says what was expected a
   const entry = { name: 'a', path: '/' }
   const taking = { ...entry, take: { id: '/id' } }
   const rows = /** @type {[any, RegExp][]} */ ([
-    ['{"name":', /^--mix: expected JSON, got /],
+    ['{"name":', /^--mix: expected JSON in .*mix\.json, got something else/],
     [{ entries: [entry] }, /^--mix: expected a list such as .*, got an object$/],
     [null, /got null$/],
     [[], /^--mix: expected at least one entry, got none$/],
@@ -379,4 +379,25 @@ t.test('a body file as large as the limit is sent, a larger one refused', async 
     caught(() => mixOf({ body: `@${folder}/large` })).message,
     '--body: expected a file of at most 10485760 bytes, got 10485761',
   )
+})
+
+t.test('a mix may begin with a byte order mark; what is no JSON is named', async (t) => {
+  const entry = { name: 'a', path: '/' }
+  const folder = t.testdir({ bom: `\ufeff${JSON.stringify([entry])}`, other: '[secret' })
+  t.match(mixOf({ mix: `${folder}/bom` }).entries, [entry])
+  t.equal(
+    caught(() => mixOf({ mix: `${folder}/other` })).message,
+    `--mix: expected JSON in ${folder}/other, got something else`,
+  )
+})
+
+t.test('a blank that is not closed is refused', async (t) => {
+  const rows = [
+    ['{"email":"{{seq"}', '{{seq'],
+    ['{{word}} {{int 1 2', '{{int 1 2'],
+  ]
+  for (const [body, found] of rows) {
+    const mix = path.join(t.testdir({ mix: JSON.stringify([{ name: 'a', path: '/', body }]) }), 'mix')
+    t.match(caught(() => mixOf({ mix })).message, `in entry 1 (a), got ${found} without }}`, body)
+  }
 })
