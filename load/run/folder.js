@@ -38,6 +38,21 @@ export function makeFolder(folder) {
   }
 }
 
+/** @param {string} folder @param {string} flag for messages @param {string} advice @throws {UsageError} if the folder cannot be written */
+export function refuseUnwritable(folder, flag, advice) {
+  writing(folder, flag, advice, () => fs.accessSync(folder, fs.constants.W_OK))
+}
+
+/** @param {string} folder @param {string} flag @param {string} advice @param {() => void} write @throws {UsageError} */
+function writing(folder, flag, advice, write) {
+  try {
+    write()
+  } catch (error) {
+    const { code } = /** @type {NodeJS.ErrnoException} */ (error)
+    throw new UsageError(`${flag}: expected a folder that can be written, got ${folder} (${code}): ${advice}`)
+  }
+}
+
 /** @param {string} folder absolute */
 function makeFolders(folder) {
   if (fs.existsSync(folder)) return
@@ -69,10 +84,11 @@ export function holdFolder(folder, flag) {
   const key = fs.realpathSync(folder)
   if (held.has(key)) return
   const own = path.join(key, `lock-${process.pid}-${startOf(process.pid)}`)
+  const advice = flag === '--resume' ? 'copy the run to one' : 'give another one'
   let other = null
   for (let i = 0; i < TRIES; i++) {
     if (i > 0) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PAUSE_MS * (1 + Math.random()))
-    fs.writeFileSync(own, '')
+    writing(folder, flag, advice, () => fs.writeFileSync(own, ''))
     other = otherHolder(key)
     if (other === null) {
       if (held.size === 0) process.once('exit', () => [...held.keys()].map(releaseFolder))

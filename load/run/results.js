@@ -10,6 +10,7 @@ import { holdFolder, makeFolder, refuseForeign, refuseLinks, releaseFolder } fro
 
 /** Marks a folder as taken until the run writes its run.json. */
 const PLACEHOLDER = '{}\n'
+const DAMAGED = 'restore the file, or begin a new run'
 
 /**
  * Creates a new run: its folder, and the initial content of its run.json.
@@ -28,6 +29,8 @@ export function resumeRun(verb, folder) {
   const run = results.readRun()
   if (run.verb !== verb.name)
     throw new UsageError(`--resume: expected a run of ${verb.name} in ${folder}, got a run of ${run.verb}`)
+  if (!Array.isArray(run.argv))
+    throw new UsageError(`--resume: expected argv in ${results.file('run.json')}, got none: ${DAMAGED}`)
   return { results, run }
 }
 
@@ -104,7 +107,7 @@ export class Results {
     if (!Results.holdsRun(this.folder)) {
       throw new UsageError(`expected a results folder with a run.json, got ${this.folder}`)
     }
-    const run = parsed(fs.readFileSync(this.file('run.json'), 'utf8'), 'run.json')
+    const run = parsed(fs.readFileSync(this.file('run.json'), 'utf8'), this.file('run.json'))
     if (this.isUnused()) throw new UsageError(`expected a run in ${this.folder}, but it ended before its first trial`)
     if (!run?.plan || !run.verb)
       throw new UsageError(`expected a run of Redline in ${this.folder}, got a run.json of something else`)
@@ -121,7 +124,7 @@ export class Results {
     if (!fs.existsSync(this.file('trials.ndjson'))) return []
     // Text after the last newline is still being written, or was when its writer died.
     const lines = fs.readFileSync(this.file('trials.ndjson'), 'utf8').split('\n').slice(0, -1).filter(Boolean)
-    const records = lines.map((line, i) => parsed(line, `trials.ndjson, line ${i + 1}`))
+    const records = lines.map((line, i) => parsed(line, `${this.file('trials.ndjson')}, line ${i + 1}`))
     if (records.some((record) => !record?.at || typeof record.at !== 'object'))
       throw new UsageError(`expected trials of this version in ${this.folder}, got some of an older one`)
     return records
@@ -164,7 +167,7 @@ function newFolder(runId) {
 function parsed(text, where) {
   try {
     return JSON.parse(text)
-  } catch (error) {
-    throw new UsageError(`${where}: expected JSON, got ${/** @type {Error} */ (error).message}`)
+  } catch {
+    throw new UsageError(`expected JSON in ${where}, got ${text === '' ? 'nothing' : 'something else'}: ${DAMAGED}`)
   }
 }

@@ -2,7 +2,7 @@ import path from 'node:path'
 import { UsageError } from '../../../load/command/errors.js'
 import { terminalOf } from '../../../load/report/terminal.js'
 import { writeReport } from '../../../load/report/write.js'
-import { makeFolder, refuseForeign } from '../../../load/run/folder.js'
+import { makeFolder, refuseForeign, refuseUnwritable } from '../../../load/run/folder.js'
 import { framed } from '../../../load/run/frame.js'
 import { Results } from '../../../load/run/results.js'
 import { titleOf } from '../../../load/run/runner.js'
@@ -89,6 +89,7 @@ async function again({ experiment, folder, run, records }, { out }) {
   if (!run.machine) {
     throw new UsageError(`report: expected a run with trials in ${folder}, but it ended before its first`)
   }
+  if (out === undefined) refuseUnwritable(folder, 'report', '--out DIR writes elsewhere')
   const results = out === undefined ? new Results(folder) : outside(out, folder)
   const blocks = await writeAgain({ experiment, run, records }, results)
   return ended({ runs: [run] }, blocks.slice(0, 1), results.folder)

@@ -2,7 +2,8 @@ import fs from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
 import { UsageError } from '../../../../load/command/errors.js'
-import { Results } from '../../../../load/run/results.js'
+import { holdFolder, refuseUnwritable } from '../../../../load/run/folder.js'
+import { Results, resumeRun } from '../../../../load/run/results.js'
 import { caught } from '../../../support/caught.js'
 import { reportOf } from '../../../support/pages.js'
 
@@ -63,11 +64,42 @@ t.test('what is not JSON is refused with its place', async (t) => {
   const results = new Results(folder)
   t.match(
     caught(() => results.readRun()),
-    { message: /^run.json: expected JSON/ },
+    { message: `expected JSON in ${folder}/run.json, got something else: restore the file, or begin a new run` },
   )
   t.match(
     caught(() => results.readTrials()),
-    { message: /^trials.ndjson, line 2: expected JSON/ },
+    {
+      message: `expected JSON in ${folder}/trials.ndjson, line 2, got something else: restore the file, or begin a new run`,
+    },
+  )
+})
+
+t.test('a file that is empty or binary is refused without printing it', async (t) => {
+  for (const [text, found] of [
+    ['', 'nothing'],
+    ['\u0000\u001b[2J{', 'something else'],
+  ]) {
+    const folder = t.testdir({ 'run.json': text })
+    const { message } = caught(() => new Results(folder).readRun())
+    t.equal(message, `expected JSON in ${folder}/run.json, got ${found}: restore the file, or begin a new run`)
+  }
+})
+
+t.test('a run without its command line cannot be resumed', async (t) => {
+  const folder = t.testdir({ 'run.json': RUN })
+  const { message } = caught(() => resumeRun({ name: 'sweep' }, folder))
+  t.equal(message, `--resume: expected argv in ${folder}/run.json, got none: restore the file, or begin a new run`)
+})
+
+t.test('a folder that cannot be locked is refused as not writable', async (t) => {
+  const { message } = caught(() => holdFolder(fs.realpathSync('/proc/self'), '--resume'))
+  t.match(
+    message,
+    /^--resume: expected a folder that can be written, got \/proc\/\d+ \(E[A-Z]+\): copy the run to one$/,
+  )
+  t.equal(
+    caught(() => refuseUnwritable('/no/such', 'report', '--out DIR writes elsewhere')).message,
+    'report: expected a folder that can be written, got /no/such (ENOENT): --out DIR writes elsewhere',
   )
 })
 
