@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { parse } from 'dotenv'
 import { SETTINGS } from '../../api/settings.js'
+import { UsageError } from './errors.js'
 
 /** Node's own variables that change what is measured. */
 const OF_NODE = ['NODE_ENV', 'UV_THREADPOOL_SIZE']
@@ -31,7 +32,7 @@ const OF_PG = new Set(
  *   not empty; pg: variables that complete the URL
  */
 export function readEnvironment(env = process.env, dotenvFile = '.env') {
-  const file = existsSync(dotenvFile) ? parse(readFileSync(dotenvFile)) : {}
+  const file = existsSync(dotenvFile) ? parse(settingsText(dotenvFile)) : {}
   const isNamed = env.DATABASE_URL !== undefined
   const url = (env.DATABASE_URL ?? file.DATABASE_URL) || undefined
   const pg = pgVariablesOf(env)
@@ -39,6 +40,30 @@ export function readEnvironment(env = process.env, dotenvFile = '.env') {
   // They remain known to a reference such as {{env PGPASSWORD}}.
   if (env === process.env) for (const name of Object.keys(env).filter((one) => OF_PG.has(one))) takeVariable(name)
   return { database: { url, isNamed, pg: isNamed ? pg : { ...pgVariablesOf(file), ...pg } }, pg, forApi: env, settings }
+}
+
+/** What dotenv takes as an assignment (its README, "Rules"): a quoted value may have several lines. */
+const ASSIGNMENT =
+  /^\s*(?:export\s+)?[\w.-]+(?:\s*=\s*?|:\s+?)(?:\s*'(?:\\'|[^'])*'|\s*"(?:\\"|[^"])*"|\s*`(?:\\`|[^`])*`|[^#\r\n]+)?\s*(?:#.*)?$/gm
+
+/** Reads `.env`. dotenv would ignore a line that it does not understand. @param {string} file @throws {UsageError} */
+function settingsText(file) {
+  const text = textOf(file).replace(/\r\n?/g, '\n')
+  const rest = text.replace(ASSIGNMENT, (assignment) => assignment.replace(/[^\n]/g, '')).split('\n')
+  const wrong = rest.findIndex((line) => !/^\s*(#|$)/.test(line))
+  if (wrong === -1) return text
+  // Do not quote the line: it may hold a secret.
+  throw new UsageError(`${file}, line ${wrong + 1}: expected NAME=value or # with a comment, got something else`)
+}
+
+/** @param {string} file */
+function textOf(file) {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    const { code } = /** @type {NodeJS.ErrnoException} */ (error)
+    throw new UsageError(`expected a file with NAME=value lines, got ${file}, which cannot be read (${code})`)
+  }
 }
 
 /** Replaces the database with the command line's, if any. @param {Environment} environment @param {string} [asked] URL, or "embedded" */

@@ -2,7 +2,9 @@ import fs from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
 import { readEnvironment, withDatabase, withoutProxies } from '../../../../load/command/environment.js'
+import { UsageError } from '../../../../load/command/errors.js'
 import { resolveText } from '../../../../load/command/references.js'
+import { caught } from '../../../support/caught.js'
 
 /** @import { GivenDatabase } from '../../../../load/command/environment.js' */
 
@@ -66,4 +68,32 @@ t.test('a program that must connect directly is given no proxy settings', async 
     Object.keys(proxies).filter((name) => name in others),
     [],
   )
+})
+
+t.test('.env that cannot be read is refused in one plain line', async (t) => {
+  const folder = t.testdir({ '.env': {} })
+  const error = caught(() => readEnvironment({}, `${folder}/.env`))
+  t.type(error, UsageError)
+  t.equal(error.message, `expected a file with NAME=value lines, got ${folder}/.env, which cannot be read (EISDIR)`)
+})
+
+t.test('a line of .env that sets nothing is refused by its number', async (t) => {
+  const file = path.join(t.testdir(), '.env')
+  for (const text of ['POOL_MAX 7', 'A=1\n# fine\nsecret', 'A="two\nlines"\nsecret']) {
+    fs.writeFileSync(file, `${text}\n`)
+    const { message } = caught(() => readEnvironment({}, file))
+    const line = text.split('\n').length
+    t.equal(message, `${file}, line ${line}: expected NAME=value or # with a comment, got something else`)
+  }
+})
+
+t.test('.env may hold what dotenv understands', async (t) => {
+  const file = path.join(t.testdir(), '.env')
+  fs.writeFileSync(
+    file,
+    '\ufeff# about\r\n\r\n  A=1 # one\r\nexport B = two\nC="x\n  y z\n"\nD=\'p\nq\' # end\nE=`r\ns`\nF: colon\nG=\nH="#no"\nI=a b "c\n  # end',
+  )
+  const { A, B, C, D, E, F, G, H, I } = readEnvironment({}, file).settings
+  t.strictSame([A, B, C, D, E, F, G, H], ['1', 'two', 'x\n  y z\n', 'p\nq', 'r\ns', 'colon', '', '#no'])
+  t.equal(I, 'a b "c')
 })
