@@ -1,6 +1,6 @@
 import { createLogUpdate } from 'log-update'
 import { spoken } from '../command/spoken.js'
-import { cellName, count, milliseconds, offered } from '../report/format.js'
+import { cellName, count, milliseconds, offered, printable } from '../report/format.js'
 
 /**
  * @import { Counts } from '../generators/drivers/index.js'
@@ -40,7 +40,7 @@ export function createProgress(stream, env) {
     /** @param {string} text something that takes a while */
     note(text) {
       live?.clear()
-      stream.write(`${spoken(text)}\n`)
+      stream.write(`${printable(spoken(text))}\n`)
       show({})
     },
 
@@ -71,7 +71,7 @@ export function createProgress(stream, env) {
       done_s += lengthOf(load)
       const achieved = `achieved ${count(Math.round(traffic.achieved_rps))}/s`
       before = `${labelOf(cell, load)}, ${achieved}, ${outcome.verdict}: ${outcome.because}`
-      if (!live) stream.write(`trial ${trial}: ${before}\n`)
+      if (!live) stream.write(`trial ${trial}: ${printable(before)}\n`)
     },
 
     stop() {
@@ -110,7 +110,8 @@ export function screenOf(shown, columns) {
   const rest_s = Math.round(Math.max(0, left_s - passed_s))
   const rest = rest_s < 60 ? `${rest_s} s` : `${Math.floor(rest_s / 60)} min ${rest_s % 60} s`
   const head = `${bar} trial ${trial} of about ${trials}, ${rest} left`
-  const lines = [head, `  ${loadText(shown)}`, about && `  ${about}`, before && `  before: ${before}`].filter(Boolean)
+  const texts = [head, `  ${loadText(shown)}`, about && `  ${about}`, before && `  before: ${before}`]
+  const lines = texts.filter(Boolean).map(printable)
   return lines.map((line) => (line.length <= columns ? line : `${line.slice(0, columns - 1)}…`))
 }
 

@@ -8,6 +8,7 @@ import { NotReady, RemoteError, ServiceEnded, UsageError } from '../command/erro
 import { helpText, likelyName, parseCommand } from '../command/flags.js'
 import { spoken } from '../command/spoken.js'
 import { refuseSwallowed } from '../command/swallowed.js'
+import { printable } from '../report/format.js'
 import { DATABASE_FLAG } from '../system/ssh/plan.js'
 import { quoted } from '../system/ssh/remote.js'
 import { runVerb } from './experiment.js'
@@ -61,7 +62,8 @@ export async function main(verbs, command, shell = {}) {
     const likely = likelyName(name, Object.keys(verbs))
     const isUrl = /[./:]/.test(name)
     const hint = likely ? ` (did you mean ${likely}?)` : isUrl ? ' (a URL begins with http:// or https://)' : ''
-    stderr.write(`redline: expected one of these verbs, got ${keptUrl(name) || 'none'}${hint}\n${verbsText(verbs)}`)
+    const found = printable(keptUrl(name)) || 'none'
+    stderr.write(`redline: expected one of these verbs, got ${found}${hint}\n${verbsText(verbs)}`)
     return EXIT.usage
   }
   const verb = verbs[name]
@@ -89,7 +91,7 @@ export async function main(verbs, command, shell = {}) {
     // The message is enough if the system (a full disk, a missing folder), another host or the API failed; only our own bugs
     // need a stack trace.
     const isOthers = OF_OTHERS.some((kind) => error instanceof kind) || /^E[A-Z]+$/.test(String(code))
-    stderr.write(`redline: ${isUsers || isOthers ? spoken(message) : stack}\n`)
+    stderr.write(`redline: ${printable(isUsers || isOthers ? spoken(message) : String(stack))}\n`)
     return isUsers ? EXIT.usage : EXIT.noAnswer
   }
 }
@@ -155,9 +157,9 @@ function print({ run, text, folder }, json, isResumable, stdout, stderr) {
     const rest = isResumable
       ? `go on with: npm run ${run.verb} -- --resume ${quoted(String(folder))}${run.database?.kind === 'given' ? ' --database-url URL' : ''}${lacksCredentials(run.plan) ? ' and the flags of this run' : ''}`
       : `what it measured is in ${folder ?? run.folder}`
-    stderr.write(`interrupted; ${spoken(rest)}\n`)
+    stderr.write(`interrupted; ${printable(spoken(rest))}\n`)
     return EXIT.interrupted
   }
-  if (run.problem) stderr.write(`redline: no trustworthy answer: ${run.problem}\n`)
+  if (run.problem) stderr.write(`redline: no trustworthy answer: ${printable(run.problem)}\n`)
   return run.problem ? run.exit_code || EXIT.noAnswer : (run.exit_code ?? EXIT.answered)
 }

@@ -62,3 +62,15 @@ t.test('the view is no wider than the terminal, and its bar is full at the end',
   t.match(lines[2], /x…$/)
   t.match(screenOf({ ...shown, done_s: 0, passed_s: 0, left_s: 125 }, 60)[0], /^░{24} .* 2 min 5 s left/)
 })
+
+t.test('a note, a trial and the live view print what a terminal would obey', async (t) => {
+  const wipe = '\u001b[2J'
+  const record = { ...RECORD, outcome: { verdict: 'fail', because: wipe } }
+  const stream = streamOf({ isTTY: false })
+  const progress = createProgress(stream, {})
+  progress.note(`the build said ${wipe}`)
+  progress.trialEnded(record)
+  t.equal(stream.text(), 'the build said \ufffd[2J\ntrial 3: offered 20,000/s, achieved 19,999/s, fail: \ufffd[2J\n')
+  const shown = { trial: 1, trials: 1, about: wipe, before: wipe, offered: '', done_s: 0, passed_s: 0, left_s: 1 }
+  t.notMatch(screenOf(shown, 100).join(), wipe)
+})

@@ -205,3 +205,16 @@ t.test('a verb does not run without the flags that npm took', async (t) => {
   t.equal(code, 2)
   t.equal(stderr, 'redline: npm took --rates for itself: write npm run made-up -- --rates …\n')
 })
+
+t.test('no text of others controls the terminal', async (t) => {
+  const wipe = '\u001b[2J'
+  const refused = async () => {
+    throw new UsageError(`the build said ${wipe}`)
+  }
+  t.equal((await ran(refused)).stderr, 'redline: the build said \ufffd[2J\n')
+  const problem = async () => ({ ...ENDED, run: { ...RUN, problem: wipe } })
+  t.equal((await ran(problem)).stderr, 'redline: no trustworthy answer: \ufffd[2J\n')
+  const shell = createShell()
+  await main({}, [wipe], shell)
+  t.notMatch(shell.said.stderr, wipe)
+})
