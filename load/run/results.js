@@ -139,8 +139,14 @@ export class Results {
   writeText(name, text) {
     const temporary = this.file(`${name}.tmp`)
     fs.rmSync(temporary, { force: true })
-    fs.writeFileSync(temporary, text, { flush: true, flag: 'wx' })
-    fs.renameSync(temporary, this.file(name))
+    try {
+      fs.writeFileSync(temporary, text, { flush: true, flag: 'wx' })
+      fs.renameSync(temporary, this.file(name))
+    } catch (error) {
+      // A full disk leaves half of it.
+      fs.rmSync(temporary, { force: true })
+      throw error
+    }
   }
 
   /** @param {string} name */

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { DatabaseError } from '../../sql/database.js'
 import { removeLeftovers } from '../../sql/scratch.js'
 import { abortOnSignals } from '../../sql/signals.js'
@@ -151,8 +152,10 @@ function helpOf(name, { script = name, about, details, examples, ...verb }, flag
 /** @param {Ended} ended @param {boolean} json @param {boolean} isResumable @param {Output} stdout @param {Output} stderr */
 function print({ run, text, folder }, json, isResumable, stdout, stderr) {
   if (json) stdout.write(`${JSON.stringify(folder === null ? run : { ...run, folder }, null, 2)}\n`)
-  else if (text !== null)
-    stdout.write(`\n${text}\n${folder === null ? '' : `\n${folder}/report.md\n${folder}/report.html\n`}`)
+  else if (text !== null) {
+    const written = ['report.md', 'report.html'].map((name) => `${folder}/${name}`).filter(existsSync)
+    stdout.write(`\n${text}\n${written.length > 0 ? `\n${written.join('\n')}\n` : ''}`)
+  }
   if (run.interrupted) {
     const rest = isResumable
       ? `go on with: npm run ${run.verb} -- --resume ${quoted(String(folder))}${run.database?.kind === 'given' ? ' --database-url URL' : ''}${lacksCredentials(run.plan) ? ' and the flags of this run' : ''}`

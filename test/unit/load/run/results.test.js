@@ -212,3 +212,9 @@ t.test('a run.json of something else is no run, and its folder is left as it is'
   )
   t.equal(fs.readFileSync(`${folder}/trials.ndjson`, 'utf8'), 'half a line')
 })
+
+t.test('a file that cannot be written leaves no temporary one', async (t) => {
+  const folder = t.testdir({ 'report.html': { 'a-file': '' } })
+  caught(() => new Results(folder).writeText('report.html', 'text'))
+  t.strictSame(fs.readdirSync(folder), ['report.html'])
+})

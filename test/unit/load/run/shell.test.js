@@ -89,18 +89,24 @@ t.test('a URL in place of a verb is the target of a sweep', async (t) => {
 })
 
 t.test('a run that answers exits 0, its text and its folder on stdout', async (t) => {
+  const folder = t.testdir({ 'report.md': '', 'report.html': '' })
   const { code, stdout, stderr } = await ran(
     ({ given, argv }, { environment }) => {
       t.strictSame({ ...given }, { rates: '1' })
       t.strictSame(argv, ['--rates', '1'])
       t.equal(environment.forApi.POOL_MAX, '3')
-      return ENDED
+      return { ...ENDED, folder }
     },
     ['--rates', '1'],
   )
   t.equal(code, 0)
-  t.equal(stdout, '\na **text**\n\nresults/1/report.md\nresults/1/report.html\n')
+  t.equal(stdout, `\na **text**\n\n${folder}/report.md\n${folder}/report.html\n`)
   t.equal(stderr, '')
+})
+
+t.test('a report that could not be written is not listed', async (t) => {
+  const folder = t.testdir({ 'report.md': '' })
+  t.equal((await ran(() => ({ ...ENDED, folder }))).stdout, `\na **text**\n\n${folder}/report.md\n`)
 })
 
 t.test('--json prints the run and nothing else', async (t) => {
