@@ -3,6 +3,7 @@ import { keptUrl } from './credentials.js'
 import { UsageError } from './errors.js'
 
 const MS_PER_UNIT = /** @type {Record<string, number>} */ ({ ms: 1, s: 1000, m: 60_000 })
+const DURATION_MAX_M = 24 * 60
 
 /**
  * @typedef {object} Flag
@@ -34,16 +35,17 @@ export function parseCommand(flags, argv, allowPositionals = false) {
 }
 
 /**
- * Refuses a list that is given more than once: all but the last would be ignored. Of other flags, the last one counts, so that a script
- * can have defaults.
+ * Refuses a value that is given more than once: all but the last would be ignored. A switch may be repeated.
  * @param {Record<string, Flag>} flags @param {{ kind: string, name?: string }[]} tokens
  */
 function refuseRepeated(flags, tokens) {
   const names = tokens.flatMap(({ kind, name }) => (kind === 'option' && name !== undefined ? name : []))
   const repeated = names.find((name, i) => {
-    return flags[name].value.includes(',') && !flags[name].multiple && names.indexOf(name) < i
+    return flags[name].value !== '' && !flags[name].multiple && names.indexOf(name) < i
   })
-  if (repeated) throw new UsageError(`--${repeated}: expected one list (${flags[repeated].value}), got several`)
+  if (!repeated) return
+  const { value } = flags[repeated]
+  throw new UsageError(`--${repeated}: expected one ${value.includes(',') ? `list (${value})` : value}, got several`)
 }
 
 /** @param {Record<string, Flag>} flags @param {string[]} argv @param {boolean} allowPositionals */
@@ -146,14 +148,19 @@ export const percentFlag = (about) => ({
 
 /** A flag for a time. @param {string} about */
 export const durationFlag = (about) => {
-  return { value: 'TIME', about, parse: duration, expected: 'a time such as 500ms, 10s or 2m' }
+  return {
+    value: 'TIME',
+    about,
+    parse: duration,
+    expected: `a time above 0 and up to ${DURATION_MAX_M}m, such as 500ms, 10s or 2m`,
+  }
 }
 
 /** Converts `500ms`, `10s` or `2m` to milliseconds. @param {string} text */
 export function duration(text) {
   const match = /^(\d+(?:\.\d+)?)(ms|s|m)$/.exec(text)
   const ms = match ? Number(match[1]) * MS_PER_UNIT[match[2]] : 0
-  return ms > 0 && ms <= 24 * 3_600_000 ? ms : undefined
+  return ms > 0 && ms <= DURATION_MAX_M * MS_PER_UNIT.m ? ms : undefined
 }
 
 /** Converts a percentage above 0 to a ratio: `99.9` -> 0.999. @param {string} text */
