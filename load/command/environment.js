@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
+import { isDeepStrictEqual } from 'node:util'
 import { parse } from 'dotenv'
 import { SETTINGS } from '../../api/settings.js'
 import { UsageError } from './errors.js'
@@ -42,15 +43,16 @@ export function readEnvironment(env = process.env, dotenvFile = '.env') {
   return { database: { url, isNamed, pg: isNamed ? pg : { ...pgVariablesOf(file), ...pg } }, pg, forApi: env, settings }
 }
 
-/** What dotenv takes as an assignment (its README, "Rules"): a quoted value may have several lines. */
-const ASSIGNMENT =
-  /^\s*(?:export\s+)?[\w.-]+(?:\s*=\s*?|:\s+?)(?:\s*'(?:\\'|[^'])*'|\s*"(?:\\"|[^"])*"|\s*`(?:\\`|[^`])*`|[^#\r\n]+)?\s*(?:#.*)?$/gm
-
 /** Reads `.env`. dotenv would ignore a line that it does not understand. @param {string} file @throws {UsageError} */
 function settingsText(file) {
-  const text = textOf(file).replace(/\r\n?/g, '\n')
-  const rest = text.replace(ASSIGNMENT, (assignment) => assignment.replace(/[^\n]/g, '')).split('\n')
-  const wrong = rest.findIndex((line) => !/^\s*(#|$)/.test(line))
+  const text = textOf(file)
+  const lines = text.split(/\r\n?|\n/)
+  const found = parse(text)
+  const wrong = lines.findIndex((line, i) => {
+    if (/^\s*(#|$)/.test(line) || /^\s*(export\s+)?[\w.-]+\s*[=:]/.test(line)) return false
+    // A line in the middle of a quoted value belongs to it.
+    return isDeepStrictEqual(parse(lines.toSpliced(i, 1).join('\n')), found)
+  })
   if (wrong === -1) return text
   // Do not quote the line: it may hold a secret.
   throw new UsageError(`${file}, line ${wrong + 1}: expected NAME=value or # with a comment, got something else`)

@@ -35,17 +35,16 @@ export function parseCommand(flags, argv, allowPositionals = false) {
 }
 
 /**
- * Refuses a value that is given more than once: all but the last would be ignored. A switch may be repeated.
+ * Refuses a list that is given more than once: all but the last would be ignored. Of other flags, the last one counts, so that a script
+ * can have defaults.
  * @param {Record<string, Flag>} flags @param {{ kind: string, name?: string }[]} tokens
  */
 function refuseRepeated(flags, tokens) {
   const names = tokens.flatMap(({ kind, name }) => (kind === 'option' && name !== undefined ? name : []))
   const repeated = names.find((name, i) => {
-    return flags[name].value !== '' && !flags[name].multiple && names.indexOf(name) < i
+    return flags[name].value.includes(',') && !flags[name].multiple && names.indexOf(name) < i
   })
-  if (!repeated) return
-  const { value } = flags[repeated]
-  throw new UsageError(`--${repeated}: expected one ${value.includes(',') ? `list (${value})` : value}, got several`)
+  if (repeated) throw new UsageError(`--${repeated}: expected one list (${flags[repeated].value}), got several`)
 }
 
 /** @param {Record<string, Flag>} flags @param {string[]} argv @param {boolean} allowPositionals */
