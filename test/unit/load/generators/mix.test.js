@@ -384,7 +384,9 @@ t.test('a body file as large as the limit is sent, a larger one refused', async 
 t.test('a mix may begin with a byte order mark; what is no JSON is named', async (t) => {
   const entry = { name: 'a', path: '/' }
   const folder = t.testdir({ bom: `\ufeff${JSON.stringify([entry])}`, other: '[secret' })
-  t.match(mixOf({ mix: `${folder}/bom` }).entries, [entry])
+  const { entries = [] } = mixOf({ mix: `${folder}/bom` })
+  t.equal(entries.length, 1)
+  t.match(entries[0], entry)
   t.equal(
     caught(() => mixOf({ mix: `${folder}/other` })).message,
     `--mix: expected JSON in ${folder}/other, got something else`,
