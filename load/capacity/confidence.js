@@ -1,3 +1,4 @@
+import { meanOf } from '../verdict/ranks.js'
 import { roundOutwards } from './rates.js'
 
 /**
@@ -114,9 +115,4 @@ function spreadOf({ low_rps, high_rps }, trials) {
 function slopeOf(points) {
   const [x0, y0] = [meanOf(points.map(([x]) => x)), meanOf(points.map(([, y]) => y))]
   return meanOf(points.map(([x, y]) => (x - x0) * (y - y0))) / meanOf(points.map(([x]) => (x - x0) ** 2))
-}
-
-/** @param {number[]} values */
-function meanOf(values) {
-  return values.reduce((sum, value) => sum + value, 0) / values.length
 }
