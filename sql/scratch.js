@@ -4,6 +4,7 @@ import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import { sendSignal } from './signals.js'
 
 /** redline-<what>-<host>-<boot>-<pid>-<start of the process>-<random> */
 const NAME = /^redline-[a-z]+-([0-9a-f]{6})-([0-9a-f]{6})-([0-9a-z]+)-([0-9a-z]+)-[^-]+$/
@@ -83,11 +84,6 @@ export function startOf(pid) {
 function commandOf(pid) {
   if (fs.existsSync('/proc/self/cmdline')) return textOf(`/proc/${pid}/cmdline`) ?? ''
   return attempt(() => execFileSync('ps', ['-o', 'args=', '-p', String(pid)], { encoding: 'utf8' }), '')
-}
-
-/** Returns whether a process got the signal: not if it has ended, or is another user's. @param {number} pid @param {NodeJS.Signals | 0} signal */
-export function sendSignal(pid, signal) {
-  return attempt(() => process.kill(pid, signal), false)
 }
 
 /** Text of a file; null: it cannot be read. @param {string} file */

@@ -27,3 +27,12 @@ export function createSignals({ first, second }) {
     } else if (name !== begun.name || now_ms - begun.at_ms > SAME_MS) second(name)
   }
 }
+
+/** Returns whether a process got the signal: not if it has ended, or is another user's. @param {number} pid @param {NodeJS.Signals | 0} signal */
+export function sendSignal(pid, signal) {
+  try {
+    return process.kill(pid, signal)
+  } catch {
+    return false
+  }
+}

@@ -10,6 +10,12 @@ const ADVICE = [
   [/^405$/, 'choose another --method'],
 ]
 
+/** How a service stopped. @param {TrialRecord} answered the last trial with a success @param {TrialRecord} last @param {string} load that it had carried */
+export function stoppedText(answered, last, load) {
+  const seen = isRefused(last) ? 'every connection was refused' : `not one request succeeded, even ${load}`
+  return `after trial ${answered.trial}, ${seen}: ${last.outcome.because}`
+}
+
 /** Why not one request of a trial succeeded, and what to check. @param {Pick<TrialRecord, 'outcome' | 'traffic'>} trial */
 export function failureText({ outcome, traffic }) {
   const statuses = Object.keys(traffic.status)

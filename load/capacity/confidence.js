@@ -88,7 +88,7 @@ function capacitiesGiven(edges, trials) {
 
 /**
  * The width of the noisy band that the scores tell: how far those of repeated trials differ, in units of ln(rate) by how steeply
- * scores rise from one edge to the other. Verdicts alone hardly tell it: a few trials seldom contradict each other, even of a noisy
+ * scores rise around the edges. Verdicts alone hardly tell it: a few trials seldom contradict each other, even of a noisy
  * service.
  * @param {{ low_rps: number | null, high_rps: number | null }} edges
  * @param {Judged[]} trials @returns {number | null} null if too few trials were repeated

@@ -1,4 +1,4 @@
-import { failureText } from './advice.js'
+import { failureText, stoppedText } from './advice.js'
 import { isRefused, isValid } from './ladder.js'
 import { of, plateauOf, searchPlan, speedOf, trialsOf } from './of-records.js'
 import { intervalOf, searchProblem, sustainedProblem } from './search.js'
@@ -10,9 +10,12 @@ const UNEXPLAINED = ['rows', 'unknown']
 
 /** The capacity that a search found, and the problem if it is not trustworthy. Pure. @param {Plan} plan @param {TrialRecord[]} records */
 export function capacityFound(plan, records) {
-  const stopped = stoppedText(records)
-  // What failed may have failed because the service had stopped.
-  if (stopped) return { capacity: null, problem: stopped }
+  const answered = lastAnswered(records)
+  if (answered) {
+    // What failed may have failed because the service had stopped.
+    const last = records.findLast(({ at }) => at.phase === 'search')
+    return { capacity: null, problem: stoppedText(answered, last ?? answered, 'at rates that had passed') }
+  }
   const found = plateauOf(records) > 0 ? intervalOf(trialsOf(records, plan), searchPlan(plan, records)) : null
   const bound = boundOf(records, found)
   const isExplained = bound && !UNEXPLAINED.includes(String(bound.outcome.blame))
@@ -36,17 +39,6 @@ export function lastAnswered(records) {
   const dead = since.filter(({ load }) => Number(load.rate_rps) <= carried_rps)
   const hasStopped = dead.length >= DEAD_TRIALS || since.filter(isRefused).length >= REFUSED_TRIALS
   return hasStopped ? (trials[last] ?? null) : null
-}
-
-/** @param {TrialRecord[]} records */
-function stoppedText(records) {
-  const answered = lastAnswered(records)
-  const last = of(records, 'search').at(-1)
-  if (!answered || !last) return null
-  const seen = isRefused(last)
-    ? 'every connection was refused'
-    : 'not one request succeeded, even at rates that had passed'
-  return `after trial ${answered.trial}, ${seen}: ${last.outcome.because}`
 }
 
 /** @param {Plan} plan @param {TrialRecord[]} records @param {ReturnType<typeof intervalOf>} found */

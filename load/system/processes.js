@@ -4,7 +4,7 @@ import { realpathSync, statSync, writeFileSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { leashed } from '../../sql/leash.js'
-import { sendSignal } from '../../sql/scratch.js'
+import { sendSignal } from '../../sql/signals.js'
 import { planCores } from './machine.js'
 
 /**

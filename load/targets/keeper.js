@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { sendSignal } from '../../sql/scratch.js'
+import { sendSignal } from '../../sql/signals.js'
 
 /**
  * `node keeper.js COMMAND GRACE_MS`: runs a user's command in a process group of its own, and ends the whole group when it gets a signal

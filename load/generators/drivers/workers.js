@@ -15,8 +15,7 @@ const RETRY_DELAY_MS = 10
 /**
  * Closed loop over the connections of `paced`, for any HTTP or HTTPS service. Each worker has its own connection and sends its next request
  * after the last is answered, at most at the rate of the load's per_worker_rps: it has a place every 1 / per_worker_rps and sends once for
- * each, late if an answer is late. Latency starts when a request is sent, and
- * includes connecting if it had to wait for that.
+ * each, late if an answer is late. Latency starts when a request is sent, and includes connecting if it had to wait for that.
  * @type {Driver}
  */
 export const workers = {

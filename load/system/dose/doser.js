@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline'
 import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { leashed } from '../../../sql/leash.js'
-import { sendSignal } from '../../../sql/scratch.js'
+import { sendSignal } from '../../../sql/signals.js'
 import { expandCores } from '../machine.js'
 
 const HELPER = fileURLToPath(new URL('helper.js', import.meta.url))

@@ -1,5 +1,5 @@
 import { createInterface } from 'node:readline'
-import { sendSignal } from '../../../sql/scratch.js'
+import { sendSignal } from '../../../sql/signals.js'
 import { cpu_us } from '../cpu.js'
 
 /**

@@ -1,4 +1,4 @@
-import { failureText } from '../../capacity/advice.js'
+import { failureText, stoppedText } from '../../capacity/advice.js'
 import { answerOf, nextStep as nextSearchStep, plateauDriver } from '../../capacity/capacity.js'
 import { capacityOf, contradictedRung, isRefused, isValid, nextRung, unanswered } from '../../capacity/ladder.js'
 import { bySlo, capacitiesOf } from '../../capacity/slos.js'
@@ -159,11 +159,7 @@ function deadText(records) {
   if (!last) return null
   if (records.every(({ traffic }) => traffic.ok === 0)) return `not one request succeeded: ${failureText(last)}`
   const answered = stoppedAfter(records)
-  if (!answered) return null
-  const seen = isRefused(last)
-    ? 'every connection was refused'
-    : 'not one request succeeded, even under a load under which some had'
-  return `after trial ${answered.trial}, ${seen}: ${last.outcome.because}`
+  return answered && stoppedText(answered, last, 'under a load under which some had')
 }
 
 /** Most loads without a valid trial that are named. */

@@ -1,4 +1,4 @@
-import { sendSignal } from '../../../sql/scratch.js'
+import { sendSignal } from '../../../sql/signals.js'
 import { findPostmaster } from '../../probes/postgres.js'
 import { familyOf } from '../../probes/process.js'
 import { expandCores } from '../../system/machine.js'

@@ -3,8 +3,9 @@ import http from 'node:http'
 /** @import { AddressInfo } from 'node:net' */
 
 /**
- * Does as little as a Node server can: discards the request body and sends the API's response. Prints its port, which is any free one
- * unless it is told one. A rate that a generator cannot reach against this server is out of its reach everywhere.
+ * Does as little as a Node server can: discards the request body and sends the API's response. It listens on the port given as its
+ * argument, or else on any free one, and prints the port. If a generator cannot reach a rate against this server, it cannot reach
+ * that rate anywhere.
  */
 const BODY = '{"message":"User created"}'
 const HEADERS = ['Content-Type', 'application/json', 'Content-Length', String(BODY.length)]

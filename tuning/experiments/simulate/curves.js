@@ -8,8 +8,8 @@ import { normal } from '../../../load/system/random.js'
  *   capacity_rps: (usual_ms: number) => number, reach_rps?: number }} Service plateau_rps: what a closed loop would measure;
  *   capacity_rps: the rate at which half of the trials without a stall pass, at the core speed at which the fixed piece of work takes
  *   usual_ms; reach_rps: beyond this rate the generator is the limit
- * @typedef {{ verdict: 'pass' | 'fail' | 'invalid', score: number, kept_rps?: number | null, work_ms?: number, cost?: number }} Judged kept_rps: see SearchTrial; work_ms: time of the fixed
- *   piece of work before the trial; cost: CPU time of a request, in any unit
+ * @typedef {{ verdict: 'pass' | 'fail' | 'invalid', score: number, kept_rps?: number | null, work_ms?: number, cost?: number }} Judged
+ *   kept_rps: see SearchTrial; work_ms: time of the fixed piece of work before the trial; cost: CPU time of a request, in any unit
  */
 
 /** Factor by which the work of a request takes longer at the lower of two speeds. */
