@@ -18,6 +18,8 @@ const NEARLY_SHARE = 0.9
 const QUEUES = ['pool-size', 'pool-timeout', 'accept-queue']
 /** A resource below this share of its threshold was not near its limit and cannot be the runner-up. */
 const NEAR_SHARE = 0.6
+/** A generator whose requests succeed less often than this is busy with failures: it limits no throughput. */
+const MOSTLY = 0.5
 /** A serial stage that takes this share of the cycle keeps the other stages waiting. */
 const STAGE_SHARE = 0.5
 
@@ -60,10 +62,12 @@ function isSoft({ resource, reach }) {
 
 /**
  * Whether the generator limits a closed loop, whose throughput it shares in: it is fuller than any core of the target.
- * @param {{ resource: string, reach: number }} one @param {{ resource: string, reach: number }[]} found @param {Pick<TrialRecord, 'load'>} record
+ * @param {{ resource: string, reach: number }} one @param {{ resource: string, reach: number }[]} found
+ * @param {Pick<TrialRecord, 'load' | 'traffic'>} record
  */
-function isLimitOfLoop({ resource, reach }, found, { load }) {
+function isLimitOfLoop({ resource, reach }, found, { load, traffic }) {
   if (load.loop !== 'closed' || resource !== 'generator-cpu' || reach < 1) return false
+  if (traffic.success_ratio < MOSTLY) return false
   return found.every((other) => !OF_CORES.includes(other.resource) || other.reach < reach)
 }
 

@@ -192,6 +192,9 @@ t.test('in a closed loop, a generator that is fuller than the cores of the targe
   t.equal(limitWith(0.98, 0.5), 'generator-cpu')
   t.equal(limitWith(0.91, 0.99), 'api-cpu', 'a service that is fuller')
   t.equal(limitWith(0.5, 0.5), 'none-reached')
+  Object.assign(record.traffic, { success_ratio: 0.49 })
+  t.equal(limitWith(0.98, 0.5), 'none-reached', 'a generator that is busy with refused connections limits nothing')
+  Object.assign(record.traffic, { success_ratio: 1 })
   record.load.loop = 'open'
   record.outcome.verdict = 'fail'
   t.equal(limitWith(0.98, 0.5), 'none-reached', 'in an open loop, its lateness decides')
