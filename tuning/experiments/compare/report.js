@@ -7,7 +7,7 @@ import { PERCENTILES, PHASES } from './findings.js'
 import { publishedBlocks } from './published.js'
 import { histogramsOf } from './samples.js'
 import { sizeRows } from './sizes.js'
-import { unprovenText } from './why.js'
+import { chapterTexts, unprovenText } from './why.js'
 
 /**
  * @import { Block } from '../../../load/report/blocks.js'
@@ -53,11 +53,12 @@ export function compareReport(findings) {
   ]
 }
 
-/** The reason why one side is faster, and the effect of each dose. @param {CompareFindings} findings @returns {Block[]} */
+/** The reason why one side is faster, the effect of each dose, and what to change. @param {CompareFindings} findings @returns {Block[]} */
 function whyList({ plan, why, sides }) {
-  const items = sides.flatMap(({ name, proof }) =>
-    proof ? [proofText(proof, `Proof of ${name}`) ?? [], ...proof.undosed].flat() : [],
-  )
+  const items = sides.flatMap(({ name, proof }) => {
+    if (!proof) return []
+    return [proofText(proof, `Proof of ${name}`) ?? [], ...proof.undosed, ...chapterTexts({ name, proof })].flat()
+  })
   const unproven = unprovenText(plan)
   const texts = [...(why ? [{ text: why, items }] : []), ...(unproven ? [unproven] : [])]
   return texts.length > 0 ? [list(texts)] : []

@@ -51,6 +51,14 @@ function limitText({ name, proof }) {
   return [`${name} is limited by ${limit.suspect}: slowing it by ${DOSE * 100} % ${effectText(limit)}`]
 }
 
+/** The chapters of the playbook on what limits a side; none if that is not known. @param {Side} side */
+export function chapterTexts({ name, proof }) {
+  if (!proof || ['none', 'undecided'].includes(proof.kind)) return []
+  const limits = proof.kind === 'lock-step' ? [proof.kind] : proof.suspects.map(({ resource }) => resource)
+  const chapters = [...new Set(limits)].map((resource) => `tuning/PLAYBOOK.md#${resource}`)
+  return [`What to change in ${name}: ${chapters.join(', ')}.`]
+}
+
 /** The effect of one side's limit on the other, and a request's demand for it on both. @param {Side} slower @param {Side} faster */
 function elsewhereTexts(slower, faster) {
   // Several limits have no single counterpart.

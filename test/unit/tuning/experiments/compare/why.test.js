@@ -2,7 +2,7 @@ import t from 'tap'
 import { COLD_WARMUP_S } from '../../../../../load/capacity/ladder.js'
 import { compare } from '../../../../../tuning/experiments/compare/compare.js'
 import { design } from '../../../../../tuning/experiments/compare/design.js'
-import { unprovenText, whyText } from '../../../../../tuning/experiments/compare/why.js'
+import { chapterTexts, unprovenText, whyText } from '../../../../../tuning/experiments/compare/why.js'
 import { findingsOf, PLAN, runOf, textOf } from '../../../../support/made-up/compare.js'
 
 const FILES = { a: { url: null, file: 'a.env' }, b: { url: null, file: 'b.env' } }
@@ -38,6 +38,7 @@ t.test('a side behind a URL is not dosed, and the report says so once; nor is an
   const text = textOf(mixed, { ...OURS, sides })
   t.equal(text.split('What limits B is not proven: the processes behind a URL are not known.').length, 2)
   t.match(text, /\n- A is limited by the service: slowing it by 10 % costs 1\d % \[/)
+  t.match(text, /\n {2}- What to change in A: tuning\/PLAYBOOK\.md#api-cpu\.\n/)
   t.equal(unprovenText(PLAN), null, 'an older run proved nothing')
   t.match(unprovenText({ ...PLAN, proves: true }), /^What limits A and B is not proven: /)
   t.equal(unprovenText({ ...PLAN, ...OURS }), null)
@@ -125,6 +126,22 @@ function side(name, kind, elasticities, limits = 1) {
 const POSTGRES = side('A', 'full', [one('core 1', 1, 300), one('core 0', 0.1, 100)])
 const SERVICE = side('B', 'full', [one('core 0', 0.9, 110), one('core 1', 0.2, 80)])
 const B_IS_FASTER = { because: '', tied: false, ratio: 2 }
+
+t.test('each limit leads to its chapter of the playbook; what is not known, to none', async (t) => {
+  const full = [one('Postgres', 1), one('the service', 0.9)].map((found, i) => {
+    return { ...found, resource: ['postgres-cpu', 'api-cpu'][i] }
+  })
+  /** @type {[string, number, string[]][]} */
+  const rows = [
+    ['full', 1, ['What to change in A: tuning/PLAYBOOK.md#postgres-cpu.']],
+    ['tie', 2, ['What to change in A: tuning/PLAYBOOK.md#postgres-cpu, tuning/PLAYBOOK.md#api-cpu.']],
+    ['lock-step', 2, ['What to change in A: tuning/PLAYBOOK.md#lock-step.']],
+    ['undecided', 2, []],
+    ['none', 0, []],
+  ]
+  for (const [kind, limits, texts] of rows) t.strictSame(chapterTexts(side('A', kind, full, limits)), texts, kind)
+  t.strictSame(chapterTexts({ name: 'A', proof: null }), [], 'a side that was not dosed')
+})
 
 /** @type {[name: string, difference: object, sides: any[], text: string | null][]} */
 const WHYS = [
