@@ -11,6 +11,10 @@ import { cellName, count, milliseconds, offered, printable } from '../report/for
 
 /** Time between two trials: processes end and start, and rows are counted. */
 const BETWEEN_TRIALS_S = 0.5
+/** Shorter parts of a run say little about its pace. */
+const LEAST_PLANNED_S = 60
+/** A run that takes longer than this many times the plan was stopped for a while, or met a noisy machine. */
+const MAX_PACE = 4
 /** Longer lines are hard to follow. */
 const MAX_COLUMNS = 100
 const BAR_WIDTH = 24
@@ -25,7 +29,8 @@ export function createProgress(stream, env) {
   /** @type {Shown | null} */
   let shown = null
   let before = ''
-  let done_s = 0
+  /** @type {{ at_ms: number, left_s: number } | null} */
+  let begun = null
   let looked_ms = 0
   let completed = 0
 
@@ -49,7 +54,10 @@ export function createProgress(stream, env) {
       const trials = trial - 1 + Math.max(1, Math.round(left_s / lengthOf(load)))
       looked_ms = performance.now()
       completed = 0
-      shown = { trial, trials, about, before, offered: labelOf(cell, load), done_s, passed_s: 0, left_s }
+      begun ??= { at_ms: looked_ms, left_s }
+      const done_s = (looked_ms - begun.at_ms) / 1000
+      const likely_s = left_s * paceOf(begun.left_s - left_s, done_s)
+      shown = { trial, trials, about, before, offered: labelOf(cell, load), done_s, passed_s: 0, left_s: likely_s }
       show({})
     },
 
@@ -68,7 +76,6 @@ export function createProgress(stream, env) {
 
     /** @param {TrialRecord} record */
     trialEnded({ trial, cell, load, traffic, outcome }) {
-      done_s += lengthOf(load)
       const achieved = `achieved ${count(Math.round(traffic.achieved_rps))}/s`
       before = `${labelOf(cell, load)}, ${achieved}, ${outcome.verdict}: ${outcome.because}`
       if (!live) stream.write(`trial ${trial}: ${printable(before)}\n`)
@@ -82,6 +89,15 @@ export function createProgress(stream, env) {
 }
 
 /** @typedef {ReturnType<typeof createProgress>} Progress */
+
+/**
+ * How much longer than planned a run takes: what comes between trials (restarts, filling tables, waiting for a quiet machine) is only
+ * known once it was seen. Pure. @param {number} planned_s of what is done @param {number} took_s
+ */
+export function paceOf(planned_s, took_s) {
+  if (planned_s < LEAST_PLANNED_S) return 1
+  return Math.min(MAX_PACE, Math.max(1, took_s / planned_s))
+}
 
 /** Seconds that a trial takes. @param {{ warmup_s: number, duration_s: number }} load */
 function lengthOf({ warmup_s, duration_s }) {
@@ -98,7 +114,7 @@ function labelOf(cell, load) {
  * @param {Shown} shown @param {number} columns
  * @typedef {{ trial: number, trials: number, about: string, before: string, offered: string, done_s: number, passed_s: number,
  *   left_s: number, now?: Looks & { achieved_rps: number } }} Shown trials: estimated total; about: what the trial is for;
- *   before: how the previous trial ended; done_s: time of all previous trials; passed_s: time of this one so far; left_s: time
+ *   before: how the previous trial ended; done_s: time since the first trial began; passed_s: time of this one so far; left_s: time
  *   of this one and all after it, estimated when it began
  * @typedef {Counts & { api_core_ratio?: number | null }} Looks at the current load; p99_ms: of about the last second
  */

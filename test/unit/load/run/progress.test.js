@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createProgress, screenOf } from '../../../../load/run/progress.js'
+import { createProgress, paceOf, screenOf } from '../../../../load/run/progress.js'
 
 const PLAN = /** @type {any} */ ({ trial: 3, rate_rps: 20_000, warmup_s: 0.5, duration_s: 2 })
 const RECORD = /** @type {any} */ ({
@@ -61,6 +61,20 @@ t.test('the view is no wider than the terminal, and its bar is full at the end',
   t.match(lines[0], /^█{24} trial 1 of about 1, 0 s left/)
   t.match(lines[2], /x…$/)
   t.match(screenOf({ ...shown, done_s: 0, passed_s: 0, left_s: 125 }, 60)[0], /^░{24} .* 2 min 5 s left/)
+})
+
+t.test('a run that takes longer than planned has more time left', async (t) => {
+  /** @type {[number, number, number, string][]} */
+  const rows = [
+    [600, 600, 1, 'as planned'],
+    [600, 1500, 2.5, 'tables are filled between the trials'],
+    [600, 500, 1, 'faster than planned: a search may yet need every trial'],
+    [600, 36_000, 4, 'a laptop was closed in between'],
+    [59, 118, 1, 'too early to tell'],
+    [60, 120, 2, 'not any more'],
+    [-30, 60, 1, 'a search that expects more trials than before'],
+  ]
+  for (const [planned_s, took_s, pace, about] of rows) t.equal(paceOf(planned_s, took_s), pace, about)
 })
 
 t.test('a note, a trial and the live view print what a terminal would obey', async (t) => {
