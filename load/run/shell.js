@@ -101,8 +101,8 @@ export async function main(verbs, command, shell = {}) {
 const OF_OTHERS = [RemoteError, ServiceEnded, NotReady]
 
 /**
- * Goes on, without output, when nobody reads it any more: otherwise that would end the process before it has cleaned up and written its
- * report.
+ * Goes on, without output, when nobody reads it any more, or its disk is full: otherwise that would end the process before it has
+ * cleaned up and written its report.
  * @param {Output | NodeJS.WriteStream} stream
  */
 function outliveReader(stream) {
@@ -112,9 +112,17 @@ function outliveReader(stream) {
 /** A closed pipe, or a lost terminal. */
 const UNREAD = ['EPIPE', 'EIO', 'ERR_STREAM_DESTROYED']
 
+/** Said once: the next error may be that of saying it. */
+let wasSaid = false
+
 /** @param {NodeJS.ErrnoException} error */
-function goOnUnread(error) {
-  if (!UNREAD.includes(String(error.code))) throw error
+function goOnUnread({ code, message }) {
+  if (UNREAD.includes(String(code)) || wasSaid) return
+  wasSaid = true
+  process.once('exit', () => {
+    process.exitCode ||= EXIT.noAnswer
+  })
+  process.stderr.write(`redline: the output could not be written: ${message}\n`)
 }
 
 /** Turns a URL into a sweep. By default, it uses GET, which changes nothing there. @param {string[]} command a URL, and flags of a sweep */

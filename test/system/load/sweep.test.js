@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import fs from 'node:fs'
 import path from 'node:path'
@@ -53,6 +53,19 @@ t.test('a run whose output nobody reads any more goes on to its report', async (
   t.equal((await ended).code, 0)
   t.equal(readTrials(out).length, 2)
   t.ok(fs.existsSync(`${out}/report.html`))
+})
+
+t.test('output that does not fit on its disk is told in one line, and ends nothing but the exit code', async (t) => {
+  const full = fs.openSync('/dev/full', 'w')
+  t.teardown(() => fs.closeSync(full))
+  const helpTo = (/** @type {number | 'pipe'} */ stdout, /** @type {number | 'pipe'} */ stderr) =>
+    spawnSync(process.execPath, ['load/cli.js', 'sweep', '--help'], {
+      ...{ stdio: ['ignore', stdout, stderr], encoding: 'utf8', timeout: 60_000 },
+    })
+  const { status, stderr } = helpTo(full, 'pipe')
+  t.equal(stderr, 'redline: the output could not be written: ENOSPC: no space left on device, write\n')
+  t.equal(status, 1)
+  t.equal(helpTo(full, full).status, 1, 'though that cannot be told either')
 })
 
 t.test('an entry of a mix that breaks its own SLO fails the trial, also after --resume', async (t) => {
