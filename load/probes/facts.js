@@ -2,8 +2,9 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { cpu_us } from '../system/cpu.js'
 import { coresOf, expandCores, nofileOf, numberIn, softNofileOf, textOf } from '../system/machine.js'
 import { coreShares, coreTimes } from './kernel.js'
+import { watchOthers } from './others.js'
 import { findPostmaster } from './postgres.js'
-import { familyCpu_s } from './process.js'
+import { familyCpu_s, familyOf } from './process.js'
 import { cpuQuotaCores } from './quota.js'
 
 /** @import { Look } from '../../sql/database.js' */
@@ -74,6 +75,7 @@ function timeWaitReuse() {
  * @param {Pinned | null} pinned @param {number | null} postmaster @param {AbortSignal} signal
  */
 async function watchCores(pinned, postmaster, signal) {
+  const others = watchOthers()
   const [before, ownBefore_s] = [coreTimes(), ownCpu_s(postmaster)]
   await pause(CPU_WATCH_MS, undefined, { signal }).catch(() => signal.throwIfAborted())
   const shares = Object.entries(coreShares(before, coreTimes()))
@@ -84,7 +86,10 @@ async function watchCores(pinned, postmaster, signal) {
     const own = ours.includes(core) ? own_ratio / ours.length : 0
     return { core, ratio: Math.max(0, busy_ratio + interrupts_ratio - own) }
   })
-  return shares.length > 0 ? { steal_ratio: steal / shares.length, busy } : { steal_ratio: null, busy: null }
+  const busiest = others(postmaster === null ? [] : familyOf(postmaster))
+  return shares.length > 0
+    ? { steal_ratio: steal / shares.length, busy, busiest }
+    : { steal_ratio: null, busy: null, busiest: [] }
 }
 
 /** @param {number | null} postmaster */

@@ -5,7 +5,7 @@ import { textOf } from '../system/machine.js'
 import { cpuThrottling } from './quota.js'
 
 /** USER_HZ, the unit of times in /proc/PID/stat (proc(5)): 100 on every Linux that Node supports. */
-const TICKS_PER_S = 100
+export const TICKS_PER_S = 100
 
 /**
  * Watches a process, its threads and its ended children. The returned function gives their resource use since then (ratio 1: a whole
@@ -127,7 +127,7 @@ export function parentsIn(listed) {
 }
 
 /** @param {string[]} names */
-function numbersIn(names) {
+export function numbersIn(names) {
   return names.filter((name) => /^\d+$/.test(name)).map(Number)
 }
 
@@ -145,6 +145,6 @@ export function endedChildrenCpu_s() {
 }
 
 /** Sum of utime and stime and, if end is 15, those of ended children. @param {string[]} fields @param {13 | 15} end */
-function ticksOf(fields, end) {
+export function ticksOf(fields, end) {
   return fields.slice(11, end).reduce((sum, field) => sum + Number(field), 0)
 }

@@ -2,8 +2,9 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { DatabaseError } from '../../sql/database.js'
 import { NotApplied, OtherConditions, ServiceEnded, UsageError } from '../command/errors.js'
 import { openOrigin } from '../generators/hosts/prepare.js'
+import { watchOthers } from '../probes/others.js'
 import { secondsCsv, trialsCsv } from '../report/csv.js'
-import { isSameCell } from '../report/format.js'
+import { isSameCell, processesText } from '../report/format.js'
 import { junitOf } from '../report/junit.js'
 import { writeReport } from '../report/write.js'
 import { describeMachine, redlineCommit } from '../system/machine.js'
@@ -36,8 +37,12 @@ const LAB = {
   runTrial,
   writeReport,
   now: () => new Date(),
-  pause: (/** @type {number} */ ms, /** @type {AbortSignal} */ signal) =>
-    pause(ms, /** @type {void} */ (undefined), { signal }),
+  /** Returns what took the CPU meanwhile. */
+  pause: async (/** @type {number} */ ms, /** @type {AbortSignal} */ signal) => {
+    const others = watchOthers()
+    await pause(ms, undefined, { signal })
+    return others()
+  },
 }
 
 /** @typedef {(cell: any, place: Place, plan: any) => Promise<Target>} Open */
@@ -183,7 +188,8 @@ async function runTrials({ experiment, run, plan, results }, state, records, io,
       // Noise comes in bursts: a trial repeated at once would only measure the same burst.
       const wait_s = CALM_S * 2 ** Math.min(noisy - 1, 2)
       progress.note(`the machine was noisy: waiting ${wait_s} s`)
-      await lab.pause(wait_s * 1000, signal)
+      const others = await lab.pause(wait_s * 1000, signal)
+      if (others.length > 0) progress.note(`meanwhile, of a core: ${processesText(others)}`)
     }
   } finally {
     progress.stop()

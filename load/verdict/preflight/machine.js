@@ -1,4 +1,4 @@
-import { count } from '../../report/format.js'
+import { count, processesText } from '../../report/format.js'
 
 /** @import { Check } from './preflight.js' */
 
@@ -58,11 +58,12 @@ export const MACHINE = {
     why: 'the service, the generator and Postgres get only what is left',
     mend: 'end what else runs (top shows it), then look again',
     of: 'machine',
-    look({ busy }) {
+    look({ busy, busiest }) {
       if (!busy) return null
       const most = Math.max(...busy.map(({ ratio }) => ratio))
       const list = busy.map(({ core, ratio }) => `core ${core}: ${percent(ratio)}`).join(', ')
-      return atMost(MAX_OTHERS_CORE_RATIO, most, `of a core (${list})`)
+      const of = busiest.length > 0 ? `of a core (${list}; ${processesText(busiest)})` : `of a core (${list})`
+      return atMost(MAX_OTHERS_CORE_RATIO, most, of)
     },
   },
   pressure: {

@@ -64,6 +64,7 @@ export function createLab(serve, options = {}) {
       log.pauses_ms.push(ms)
       now_ms += ms
       signal.throwIfAborted()
+      return []
     },
     openOrigin: async () => ({ hosts: [], of: () => ({}) }),
     openSite: async (plan, results) => {

@@ -10,6 +10,7 @@ import { watchFamily } from '../../../load/probes/family.js'
 import { startProbes } from '../../../load/probes/index.js'
 import { portOf, watchKernel } from '../../../load/probes/kernel.js'
 import { readMetrics } from '../../../load/probes/metrics.js'
+import { watchOthers } from '../../../load/probes/others.js'
 import { watchPostgres, watchPostgresOn } from '../../../load/probes/postgres.js'
 import { familyCpu_s, watchProcess } from '../../../load/probes/process.js'
 import { coresOf } from '../../../load/system/machine.js'
@@ -132,6 +133,18 @@ t.test(
     t.ok(Math.abs(service - same) < 0.1, `one process, watched twice: ${service} and ${same} of a core`)
   },
 )
+
+t.test('a program that takes the CPU is found, unless it is known', { skip: withoutProc }, async (t) => {
+  const busy = spawn(process.execPath, ['-e', 'for (;;);'], { stdio: 'ignore' })
+  t.teardown(() => busy.kill())
+  const others = watchOthers()
+  const find = (/** @type {number[]} */ ...own) => others(own).find(({ pid }) => pid === busy.pid)
+  await until('a busy loop among the others', () => find())
+  const { name, core_ratio } = find() ?? {}
+  t.equal(name, 'node')
+  t.ok(Number(core_ratio) <= 1.5, `${core_ratio} of a core`)
+  t.equal(find(Number(busy.pid)), undefined)
+})
 
 t.test('what is measured ends with the load that ended last, and not with what comes after it', async (t) => {
   let looks = 0

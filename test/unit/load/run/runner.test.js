@@ -306,12 +306,25 @@ t.test('noise comes in spells: each further trial waits longer, and a quiet one 
   )
 })
 
+t.test('the processes that take the CPU while noise is waited out are named', async (t) => {
+  const pause = async () => [
+    { name: 'chrome', pid: 4711, core_ratio: 0.412 },
+    { name: 'node', pid: 12, core_ratio: 0.09 },
+  ]
+  const onTrial = (/** @type {unknown} */ _, /** @type {number} */ started) => (started === 1 ? NOISY : {})
+  const options = { lab: { onTrial }, pause }
+  const { code, stderr } = await simulate(sweep, [...LADDER, '--out', newFolder(t)], serve, options)
+  t.equal(code, 0)
+  t.match(stderr, /waiting 2 s\nmeanwhile, of a core: chrome \(pid 4711\) 41 %, node \(pid 12\) 9 %\n/)
+})
+
 t.test('Ctrl-C while noise is waited out: exit 130, and the noisy trial is kept', async (t) => {
   const controller = new AbortController()
   const folder = newFolder(t)
   const pause = async (/** @type {number} */ _ms, /** @type {AbortSignal} */ signal) => {
     controller.abort(new Error('SIGINT'))
     signal.throwIfAborted()
+    return []
   }
   const options = { lab: { onTrial: () => NOISY }, signal: controller.signal, pause }
   const { code, records } = await simulate(sweep, [...LADDER, '--out', folder], serve, options)

@@ -17,6 +17,7 @@ const FINE = {
     { core: '0', ratio: 0.02 },
     { core: '1', ratio: 0 },
   ],
+  busiest: /** @type {object[]} */ ([]),
   pressure_ratio: 0.01,
   ceiling: { ceiling_rps: 50_000, generator_core_ratio: 0.99, server_core_ratio: 0.8, bound_by: 'generator' },
 }
@@ -117,6 +118,15 @@ const rows = [
   ['generator-ceiling', 'warn', 'others had the cores', { ceiling: BY_NEITHER }, { rate_rps: 60_000 }],
   ['generator-ceiling', 'bad', 'it could not be measured', { ceiling: { failed: 'no files' } }, {}],
 ]
+
+t.test('programs that take the CPU are named', async (t) => {
+  const busiest = [{ name: 'chrome', pid: 4711, core_ratio: 0.18 }]
+  const found = findings({ busy: [{ core: '1', ratio: 0.2 }], busiest })
+  t.equal(
+    found.find(({ check }) => check === 'other-processes')?.value,
+    '20 % of a core (core 1: 20 %; chrome (pid 4711) 18 %), expected at most 5 %',
+  )
+})
 
 t.test('preflight', async (t) => {
   for (const [check, level, about, facts, plan] of /** @type {[string, string, string, object, object][]} */ (rows)) {
