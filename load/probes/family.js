@@ -2,7 +2,7 @@ import { readlinkSync } from 'node:fs'
 import path from 'node:path'
 import { attempt } from '../../sql/scratch.js'
 import { coresOf, expandCores, softNofileOf, textOf } from '../system/machine.js'
-import { familyOf, nameOf, namesIn, readUse } from './process.js'
+import { familyOf, nameOf, namesIn, openFilesOf, readUse } from './process.js'
 
 /** @import { ProcessUse } from './process.js' */
 
@@ -22,19 +22,14 @@ export function watchFamily(ancestor) {
     const [root] = now
     if (!root || root.pid !== ancestor) return null
     const wall_s = (performance.now() - started_ms) / 1000
-    const grown = now.map((one) =>
-      sinceOf(
-        one,
-        before.find(({ pid }) => pid === one.pid),
-      ),
-    )
-    const sum = (/** @type {'cpu_s' | 'threads_cpu_s' | 'rss_bytes'} */ name) =>
+    const earlier = new Map(before.map((one) => [one.pid, one]))
+    const grown = now.map((one) => sinceOf(one, earlier.get(one.pid)))
+    const sum = (/** @type {'cpu_s' | 'reaped_s' | 'threads_cpu_s' | 'rss_bytes'} */ name) =>
       grown.reduce((all, one) => all + one[name], 0)
     // Once a process has ended, its parent's CPU time includes everything that it ever used, unless the parent ignores SIGCHLD.
     const ended = before.filter(({ pid }) => !now.some((one) => one.pid === pid))
-    const reaped_s = grown.reduce((all, one) => all + one.reaped_s, 0)
     const earlier_s = ended.reduce((all, one) => all + one.cpu_s, 0)
-    const cpu_s = Math.max(0, sum('cpu_s') - Math.min(reaped_s, earlier_s))
+    const cpu_s = Math.max(0, sum('cpu_s') - Math.min(sum('reaped_s'), earlier_s))
     const living_s = sum('threads_cpu_s')
     const [crowded] = now.toSorted((a, b) => Number(b.open_files) - Number(a.open_files))
     const { quota_cores, throttled_s } = root
@@ -68,16 +63,10 @@ const TICKS_S = 0.02
 function usesOf(ancestor) {
   return familyOf(ancestor).flatMap((pid) => {
     const use = readUse(pid)
-    return use
-      ? {
-          pid,
-          // A script has its own name, not that of its interpreter.
-          names: [nameOf(pid) ?? '', programOf(pid)],
-          ...use,
-          threads_s: threadsOf(pid),
-          open_files: namesIn(`/proc/${pid}/fd`)?.length ?? null,
-        }
-      : []
+    if (!use) return []
+    // A script has its own name, not that of its interpreter.
+    const names = [nameOf(pid) ?? '', programOf(pid)]
+    return { pid, names, ...use, threads_s: threadsOf(pid), open_files: openFilesOf(pid) }
   })
 }
 

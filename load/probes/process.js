@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import { attempt } from '../../sql/scratch.js'
-import { textOf } from '../system/machine.js'
+import { numberIn, textOf } from '../system/machine.js'
 import { cpuThrottling } from './quota.js'
 
 /** USER_HZ, the unit of times in /proc/PID/stat (proc(5)): 100 on every Linux that Node supports. */
@@ -20,10 +20,8 @@ export function watchProcess(pid) {
     const now = pid === null ? null : readUse(pid)
     if (!before || !now) return null
     const wall_s = (performance.now() - started_ms) / 1000
-    const grown = (
-      /** @type {'threads_cpu_s' | 'main_s' | 'run_delay_s' | 'switches' | 'throttled_s'} */ name,
-      per_s = 1,
-    ) => {
+    /** @param {'threads_cpu_s' | 'main_s' | 'run_delay_s' | 'switches' | 'throttled_s'} name */
+    const grown = (name, per_s = 1) => {
       const [was_s, is_s] = [before[name], now[name]]
       return was_s === null || is_s === null ? null : (is_s - was_s) / per_s
     }
@@ -42,7 +40,7 @@ export function watchProcess(pid) {
       quota_cores: now.quota_cores,
       throttled_ratio: grown('throttled_s', wall_s),
       rss_bytes: now.rss_bytes,
-      open_files: namesIn(`/proc/${pid}/fd`)?.length ?? null,
+      open_files: openFilesOf(Number(pid)),
     }
   }
 }
@@ -52,36 +50,30 @@ export function readUse(pid) {
   const fields = statFields(pid)
   if (!fields) return null
   // The main thread's id equals the process id.
-  const { spent_s = null, run_delay_s = null, switches = null } = schedule(`/proc/${pid}`) ?? {}
+  const main = schedule(`/proc/${pid}`) ?? { main_s: null, run_delay_s: null, switches: null }
   const [own_s, cpu_s] = [ticksOf(fields, 13) / TICKS_PER_S, ticksOf(fields, 15) / TICKS_PER_S]
-  const { quota_cores = null, throttled_s = null } = cpuThrottling(pid) ?? {}
+  const quota = cpuThrottling(pid) ?? { quota_cores: null, throttled_s: null }
   // In kB, whatever the size of a page.
-  const [, rss_kb] = /^VmRSS:\s*(\d+) kB/m.exec(textOf(`/proc/${pid}/status`) ?? '') ?? []
-  const rss_bytes = Number(rss_kb ?? 0) * 1024
-  return {
-    own_s,
-    cpu_s,
-    threads_cpu_s: threadsCpu_s(pid),
-    main_s: spent_s,
-    run_delay_s,
-    switches,
-    quota_cores,
-    throttled_s,
-    rss_bytes,
-  }
+  const rss_bytes = (numberIn(`/proc/${pid}/status`, /^VmRSS:\s*(\d+) kB/m) ?? 0) * 1024
+  return { own_s, cpu_s, threads_cpu_s: threadsCpu_s(pid), ...main, ...quota, rss_bytes }
 }
 
 /** Seconds on a core, seconds waiting for one, and how often it got one (Documentation/scheduler/sched-stats.rst). @param {string} folder */
 function schedule(folder) {
   const numbers = textOf(`${folder}/schedstat`)?.split(' ').map(Number)
-  return numbers && { spent_s: numbers[0] / 1e9, run_delay_s: numbers[1] / 1e9, switches: numbers[2] }
+  return numbers && { main_s: numbers[0] / 1e9, run_delay_s: numbers[1] / 1e9, switches: numbers[2] }
 }
 
 /** Excludes ended children, and threads that end between two readings. @param {number} pid */
 function threadsCpu_s(pid) {
-  const spent_s = namesIn(`/proc/${pid}/task`)?.map((id) => schedule(`/proc/${pid}/task/${id}`)?.spent_s)
+  const spent_s = namesIn(`/proc/${pid}/task`)?.map((id) => schedule(`/proc/${pid}/task/${id}`)?.main_s)
   if (!spent_s || spent_s.includes(undefined)) return null
   return /** @type {number[]} */ (spent_s).reduce((sum, own_s) => sum + own_s, 0)
+}
+
+/** Number of files that a process has open; null: unknown. @param {number} pid */
+export function openFilesOf(pid) {
+  return namesIn(`/proc/${pid}/fd`)?.length ?? null
 }
 
 /** @param {string} folder @returns {string[] | null} null if the process is another user's, or gone */
