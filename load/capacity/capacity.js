@@ -84,14 +84,11 @@ function plateauStep(plan, records) {
   for (const [i, connections] of PLATEAU_CONNECTIONS.entries()) {
     const trials = own.filter(({ load }) => load.connections === connections)
     if (!isSettled(trials, isValid, MAX_INVALID)) {
-      const warmup_s = own.length === 0 ? COLD_WARMUP_S : PLATEAU_WARMUP_S
       const load = { driver: plateauDriver(plan), loop: /** @type {const} */ ('closed'), rate_rps: null, connections }
+      const warmup_s = own.length === 0 ? COLD_WARMUP_S : PLATEAU_WARMUP_S
+      const lasting = { warmup_s, duration_s: plateauDuration(plan) }
       const about = 'closed loops, for a first estimate of the capacity'
-      return step(plan, records, { phase: 'plateau' }, null, about, {
-        ...load,
-        warmup_s,
-        duration_s: plateauDuration(plan),
-      })
+      return step(plan, records, { phase: 'plateau' }, null, about, { ...load, ...lasting })
     }
     const before = plateauOf(own.filter(({ load }) => load.connections < connections))
     if (i > 0 && plateauOf(own) <= PLATEAU_GAIN * before) return null
@@ -137,20 +134,11 @@ function stepFor(plan, records) {
   const { purpose } = next
   const { nth_slo = 0 } = plan
   // Two starts of one program differ in speed, so the deciding trials come from more than one start.
-  const restart =
-    purpose !== 'bracket' &&
-    !of(records, 'search')
-      .filter(isValid)
-      .some(({ at }) => at.purpose === purpose && (at.slo ?? 0) === nth_slo)
-  const trial = openStep(
-    plan,
-    records,
-    { phase: 'search', purpose, ...(nth_slo > 0 && { slo: nth_slo }) },
-    null,
-    `${nth_slo > 0 ? `${sloText(plan.slo)}: ` : ''}${thoughtOf(plan, records, next)}`,
-    next,
-    restart,
-  )
+  const own = of(records, 'search').filter((record) => isValid(record) && (record.at.slo ?? 0) === nth_slo)
+  const restart = purpose !== 'bracket' && !own.some(({ at }) => at.purpose === purpose)
+  const at = { phase: 'search', purpose, ...(nth_slo > 0 && { slo: nth_slo }) }
+  const about = `${nth_slo > 0 ? `${sloText(plan.slo)}: ` : ''}${thoughtOf(plan, records, next)}`
+  const trial = openStep(plan, records, at, null, about, next, restart)
   const isSustained = plan.sustained_s !== undefined && purpose === 'confirm'
   return isSustained ? { ...trial, load: { ...trial.load, checkpoint: true } } : trial
 }
@@ -275,13 +263,8 @@ function openStep(plan, records, at, cell, about, { rate_rps, duration_s }, rest
   const isWarm = isSameCell(records.at(-1)?.cell ?? null, cell) && !(restart && (!plan.url || plan.start))
   const warmup_s = isWarm ? plan.warmup_s : Math.max(plan.warmup_s, COLD_WARMUP_S)
   const load = { driver, loop, rate_rps, ...connectionsFor(planWith(cell, plan), rate_rps), warmup_s, duration_s }
-  const trial = step(plan, records, at, cell, about, {
-    ...load,
-    fresh_connections,
-    unbounded,
-    times_work: true,
-    ...(arrivals && { arrivals }),
-  })
+  const how = { fresh_connections, unbounded, times_work: true, ...(arrivals && { arrivals }) }
+  const trial = step(plan, records, at, cell, about, { ...load, ...how })
   return restart ? { ...trial, restart } : trial
 }
 

@@ -51,18 +51,14 @@ export function proofStep(plan, records, driver, changed) {
   if (!plan.proves || !seen) return null
   const most_rps = Math.max(...of(records, 'search').map(({ traffic }) => traffic.achieved_rps))
   const overload = {
+    driver: 'paced',
     loop: /** @type {const} */ ('open'),
     rate_rps: Math.round(OVERLOAD * most_rps),
     ...connectionsFor(plan, most_rps),
-    fresh_connections: plan.fresh_connections,
   }
-  const closed = {
-    loop: /** @type {const} */ ('closed'),
-    rate_rps: null,
-    connections: connectionsOf(records),
-    fresh_connections: plan.fresh_connections,
-  }
-  const load = plan.driver === 'paced' ? { driver: 'paced', ...overload } : { driver, ...closed }
+  const connections = connectionsOf(records)
+  const closed = { driver, loop: /** @type {const} */ ('closed'), rate_rps: null, connections }
+  const load = { ...(plan.driver === 'paced' ? overload : closed), fresh_connections: plan.fresh_connections }
   return nextOfProof(plan, records, { seen, load, changed })
 }
 
