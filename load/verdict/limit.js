@@ -120,21 +120,17 @@ export function limitOfRun(records, low_rps = null) {
   const tally = tallyOf(votes)
   const [winner] = tally.toSorted((a, b) => b.limit - a.limit || b.beside - a.beside)
   const others = tally.filter(({ name }) => name !== winner.name && name !== NONE)
-  const equal =
-    winner.name === NONE
-      ? undefined
-      : others.find(({ limit, beside }) => limit === winner.limit && beside === winner.beside)
-  const isTie = equal !== undefined
-  const [second] = isTie
-    ? [equal]
-    : others.toSorted((a, b) => b.limit + b.beside - a.limit - a.beside || b.limit - a.limit)
+  const ranked = others.toSorted((a, b) => b.limit + b.beside - a.limit - a.beside || b.limit - a.limit)
+  const isEqual = (/** @type {typeof winner} */ { limit, beside }) => limit === winner.limit && beside === winner.beside
+  const equal = winner.name === NONE ? undefined : others.find(isEqual)
+  const second = equal ?? ranked[0]
   const own = votes.filter(({ resource }) => resource === winner.name)
   const rivals = votes.filter(({ resource }) => resource === second?.name)
   const beside = votes.filter(({ runner_up }) => runner_up === second?.name)
   const named = /** @type {Limit} */ (middleOf(own))
   return {
     ...named,
-    kind: isTie ? 'tie' : kindOf(winner.name),
+    kind: equal ? 'tie' : kindOf(winner.name),
     runner_up: second?.name ?? null,
     runner_up_evidence: middleOf(rivals)?.evidence ?? middleOf(beside)?.runner_up_evidence ?? [],
   }
