@@ -28,7 +28,7 @@ const NPM_CI = 'npm ci --ignore-scripts --omit=optional --no-audit --no-fund'
  * @typedef {{ folder: string, paths: Record<string, string>, commits: Record<string, string> }} Checkouts folder: of all of them; to be removed
  */
 export async function checkOut(refs, { build, isOurs, signal, note }) {
-  const root = (await git(['rev-parse', '--show-toplevel'], signal)).trim()
+  const root = await git(['rev-parse', '--show-toplevel'], signal)
   const folder = makeScratch('gate', '/var/tmp')
   // Whatever happens to the run.
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
@@ -102,28 +102,27 @@ async function run(command, cwd, { side, signal, note }) {
   signal.throwIfAborted()
   if (code === 0) return
   const ended = killed ? `its end by ${killed}` : `exit code ${code}`
-  const message = timeout.aborted ? `no end within ${BUILD_TIMEOUT_MS / 1000} s` : ended
-  const words = lastWords({ stdout: stdout(), stderr: stderr(), message })
+  const otherwise = timeout.aborted ? `no end within ${BUILD_TIMEOUT_MS / 1000} s` : ended
+  const lines = (stderr() || stdout() || otherwise).trim().split('\n')
+  const words = lines.slice(-2).join(' ')
   throw new UsageError(`--build: expected "${command}" to succeed for --${side}, got: ${words}`)
 }
 
 /** @param {string} ref @param {string} side @param {AbortSignal} signal @throws {UsageError} if there is none */
 async function commitOf(ref, side, signal) {
   const asked = ['rev-parse', '--verify', '--end-of-options', `${ref}^{commit}`]
-  return (await git(asked, signal, { flag: `--${side}`, got: ` ${ref}` })).trim()
+  return git(asked, signal, { flag: `--${side}`, got: ` ${ref}` })
 }
 
 /** @param {string[]} args @param {AbortSignal} signal @param {{ flag: string, got: string }} [about] for the message @returns {Promise<string>} */
 async function git(args, signal, { flag, got } = { flag: '--base, --head', got: '' }) {
-  return execute('git', args, { signal }).then(
-    ({ stdout }) => stdout,
-    (error) => {
-      signal.throwIfAborted()
-      throw new UsageError(
-        `${flag}: expected refs of the git repository in this folder, got${got}: ${problemAndAdvice(error)}`,
-      )
-    },
-  )
+  try {
+    return (await execute('git', args, { signal })).stdout.trim()
+  } catch (error) {
+    signal.throwIfAborted()
+    const problem = problemAndAdvice(error)
+    throw new UsageError(`${flag}: expected refs of the git repository in this folder, got${got}: ${problem}`)
+  }
 }
 
 /** The first line of git's error names the problem; what to do about it is in the last. @param {any} error */
@@ -132,13 +131,4 @@ function problemAndAdvice({ stderr, message }) {
   const lines = text.trim().split(/\s*\n\s*/)
   const problem = lines.find((line) => line.startsWith('fatal:')) ?? lines[0]
   return [...new Set([problem, lines[lines.length - 1]])].join('; ')
-}
-
-/** @param {any} error */
-function lastWords({ stderr, stdout, message }) {
-  return String(stderr || stdout || message)
-    .trim()
-    .split('\n')
-    .slice(-2)
-    .join(' ')
 }
