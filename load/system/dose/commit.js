@@ -41,11 +41,7 @@ export function countedDoses(doses, wal_flushes, duration_s) {
 /** Starts the helper that slows commits. @param {{ flush_us: number, database: Database }} suspect @returns {Promise<Doser>} */
 export async function startCommitDoser({ flush_us, database }) {
   const release = async () => void (await undelayCommits(database.query))
-  const { say, answer, close } = startHelper([process.execPath, HELPER], release)
-  const ask = async (/** @type {object} */ command) => {
-    say(command)
-    await answer()
-  }
+  const { ask, close } = startHelper([process.execPath, HELPER], release)
   await ask({ url: database.url })
   let taken_ratio = 0
   return {

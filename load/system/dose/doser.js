@@ -59,15 +59,11 @@ function startTaking(prefix, how) {
   const letGo = () => {
     for (const pid of how.pids ?? []) sendSignal(pid, 'SIGCONT')
   }
-  const { say, answer, ...helper } = startHelper(command, letGo)
+  const { say, ask, ...helper } = startHelper(command, letGo)
   return {
     ...helper,
     begin: (/** @type {number} */ share) => say({ share, ...how }),
-    /** @returns {Promise<{ taken_ms: number, lasted_ms: number }>} */
-    end() {
-      say({ share: 0 })
-      return answer()
-    },
+    end: () => /** @type {Promise<{ taken_ms: number, lasted_ms: number }>} */ (ask({ share: 0 })),
   }
 }
 
@@ -87,10 +83,13 @@ export function startHelper(command, release) {
   const ready = once(child, 'spawn')
   // Not everybody waits for it.
   ready.catch(() => {})
+  const say = (/** @type {object} */ line) => void child.stdin.write(`${JSON.stringify(line)}\n`)
   return {
     ready,
-    say: (/** @type {object} */ line) => void child.stdin.write(`${JSON.stringify(line)}\n`),
-    async answer() {
+    say,
+    /** Returns the answer. @param {object} line */
+    async ask(line) {
+      say(line)
       const { value, done } = await replies.next()
       if (!done) return JSON.parse(value)
       await exited
