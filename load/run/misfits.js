@@ -5,6 +5,8 @@ import { UsageError } from '../command/errors.js'
 
 /** Limit on a trial's requests: some drivers, such as vegeta, return all results at the end, and we read them into memory. */
 const MAX_REQUESTS = 100_000_000
+/** Flags that only a search for the capacity heeds. */
+const OF_SEARCH = ['sustained', 'quick', 'no-confirm', 'no-proof']
 /** Flags that contradict --replay. */
 const NOT_REPLAYED = ['mix', 'body', 'method', 'rates', 'arrivals']
 
@@ -15,6 +17,7 @@ const NOT_REPLAYED = ['mix', 'body', 'method', 'rates', 'arrivals']
 export function refuseMisfits({ name, loop }, flags, connections) {
   const isClosed = loop === 'closed'
   const finds = !flags.rates && !flags.speed && !isClosed
+  const ofSearch = OF_SEARCH.find((flag) => flags[flag])
   const other = NOT_REPLAYED.find((flag) => flags[flag] !== undefined)
   refuse({
     [`--rates: expected an open-loop driver (paced or vegeta), got ${name}, which takes --connections`]:
@@ -28,7 +31,6 @@ export function refuseMisfits({ name, loop }, flags, connections) {
     [`--unbounded: expected --driver vegeta, got ${name}, whose connections are a fixed set`]:
       flags.unbounded && name !== 'vegeta',
     '--unbounded: cannot be combined with --connections, which bounds vegeta': flags.unbounded && flags.connections,
-    '--sustained: expected an open-loop search for the capacity, without --rates or --speed': flags.sustained && !finds,
     '--speed: requires --replay': flags.speed && !flags.replay,
     '--duration: cannot be combined with --speed, which plays the whole log': flags.speed && flags.duration,
     [`--${other}: cannot be combined with --replay, which sends what the log holds`]: flags.replay && other,
@@ -36,11 +38,7 @@ export function refuseMisfits({ name, loop }, flags, connections) {
     '--replay: requires --url; the local API does nothing but store users': flags.replay && !flags.url,
     [`--arrivals: expected --driver paced, got ${name}, which sends evenly or as answers come`]:
       flags.arrivals === 'poisson' && name !== 'paced',
-    '--quick: expected an open-loop search for the capacity, without --rates or --speed': flags.quick && !finds,
-    '--no-confirm: expected an open-loop search for the capacity, without --rates or --speed':
-      flags['no-confirm'] && !finds,
-    '--no-proof: expected an open-loop search for the capacity, without --rates or --speed':
-      flags['no-proof'] && !finds,
+    [`--${ofSearch}: expected an open-loop search for the capacity, without --rates or --speed`]: ofSearch && !finds,
     '--dose: expected an open-loop search with a proof, without --rates, --speed, --quick or --no-proof':
       flags.dose !== undefined && (!finds || flags.quick || flags['no-proof']),
     '--dose: with --url requires --start or --pid, since the proof slows processes it knows':

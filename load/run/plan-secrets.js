@@ -26,12 +26,7 @@ export function keptPlan(plan) {
     }),
     body: { ...(source && !entries && !replay && { body_base64: undefined }), data: undefined },
   })
-  return JSON.parse(
-    JSON.stringify({
-      ...kept,
-      ...(kept.start && { start: WITHHELD }),
-    }),
-  )
+  return JSON.parse(JSON.stringify({ ...kept, ...(kept.start && { start: WITHHELD }) }))
 }
 
 /** Whether a plan lacks what only its command line held; mix entries come from a file. @param {{ mix?: object, without?: unknown }} plan */
