@@ -1,6 +1,6 @@
 import Papa from 'papaparse'
 import { UsageError } from '../command/errors.js'
-import { readUpTo } from './flag-file.js'
+import { readText } from './flag-file.js'
 import { namesIn } from './template.js'
 
 /** @import { Entry } from '../report/record.js' */
@@ -26,9 +26,7 @@ export function columnsFor(entries, file) {
 
 /** @param {string} file @returns {Record<string, unknown>[]} */
 function rowsOf(file) {
-  const text = readUpTo('data', file, MAX_BYTES)
-    .toString()
-    .replace(/^\ufeff/, '')
+  const text = readText('data', file, MAX_BYTES)
   const rows = text.trimStart().startsWith('{') ? fromNdjson(text) : fromCsv(text)
   if (rows.length > 0 && rows.length <= MAX_ROWS) return rows
   throw new UsageError(`--data: expected 1 to ${MAX_ROWS} rows, got ${rows.length}`)

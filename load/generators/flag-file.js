@@ -23,6 +23,11 @@ export function readUpTo(flag, file, maxBytes) {
   throw new UsageError(`--${flag}: expected a file of at most ${maxBytes} bytes, got ${found}`)
 }
 
+/** As above, without the mark with which some editors begin a text. @param {string} flag @param {string} file @param {number} maxBytes */
+export function readText(flag, file, maxBytes) {
+  return new TextDecoder().decode(readUpTo(flag, file, maxBytes))
+}
+
 /** @param {string} file @param {number} maxBytes @returns size: 0 for a pipe or a device */
 function beginningOf(file, maxBytes) {
   const descriptor = openSync(file, 'r')

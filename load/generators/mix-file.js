@@ -3,7 +3,7 @@ import { keptUrl } from '../command/credentials.js'
 import { UsageError } from '../command/errors.js'
 import { header } from '../command/flags.js'
 import { boundsOf, SLO_EXPECTED } from '../report/slo.js'
-import { readUpTo } from './flag-file.js'
+import { readText } from './flag-file.js'
 import { KNOWN_BLANKS, namesIn, unknownBlank } from './template.js'
 
 /** @import { Entry } from '../report/record.js' */
@@ -35,12 +35,7 @@ export function isMethod(text) {
  * @throws {UsageError}
  */
 export function readMixFile(file, without = []) {
-  const found = parsed(
-    readUpTo('mix', file, MAX_BYTES)
-      .toString()
-      .replace(/^\ufeff/, ''),
-    file,
-  )
+  const found = parsed(readText('mix', file, MAX_BYTES), file)
   expect(Array.isArray(found), `a list such as ${SHAPE}`, kindOf(found))
   expect(found.length > 0, 'at least one entry', 'none')
   expect(found.length <= MAX_ENTRIES, `at most ${MAX_ENTRIES} entries`, found.length)

@@ -4,7 +4,7 @@ import { UsageError } from '../command/errors.js'
 import { header } from '../command/flags.js'
 import { REFERENCES, resolveText } from '../command/references.js'
 import { columnsFor } from './data-file.js'
-import { readUpTo } from './flag-file.js'
+import { readText, readUpTo } from './flag-file.js'
 import { JSON_TYPE } from './mix.js'
 import { FRAMING, isMethod, KNOWN_METHOD, readMixFile } from './mix-file.js'
 import { replayMix } from './replay.js'
@@ -113,9 +113,7 @@ function typed(headers) {
  * @param {string} text @returns {[string, string][] | undefined}
  */
 function referringHeaders(text) {
-  const lines = text.startsWith('@')
-    ? readUpTo('header', text.slice(1), HEADERS_MAX_BYTES).toString().split(/\r?\n/)
-    : [text]
+  const lines = text.startsWith('@') ? readText('header', text.slice(1), HEADERS_MAX_BYTES).split(/\r?\n/) : [text]
   const given = lines.filter((line) => line.trim() !== '' || lines.length === 1).map(header)
   const isFit = given.every((one) => one && header(`${one[0]}: ${resolveText('header', one[1])}`))
   return isFit ? /** @type {[string, string][]} */ (given) : undefined
