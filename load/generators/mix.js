@@ -123,16 +123,10 @@ function followed({ seed, draws, first_seq: firstSeq, entries }) {
     const filling = { index, firstSeq, random, taken: values.one }
     const path = fillTemplate(own.path, filling)
     const body = fillTemplate(own.body, filling)
-    const all = filled
-      ? [...headers, ...filled.map(([one, value]) => header(one, fillTemplate(value, filling)))]
-      : headers
+    const more = filled?.map(([one, value]) => /** @type {Header} */ ([one, fillTemplate(value, filling)]))
+    const all = more ? [...headers, ...more] : headers
     return { name, method, path, headers: all, body, ...(take && { take: values.takerFor(take) }) }
   }
-}
-
-/** @param {string} name @param {string} value @returns {Header} */
-function header(name, value) {
-  return [name, value]
 }
 
 /** Email prefix of users that the lab itself stores, outside any load. */

@@ -35,10 +35,8 @@ const COLUMNS = [
 
 /** All trials of a run, one per row, in the order in which they ran. @param {TrialRecord[]} records */
 export function trialTable(records) {
-  return tableOf(
-    COLUMNS.filter(({ is }) => is !== 'trouble'),
-    records,
-  )
+  const shown = COLUMNS.filter(({ is }) => is !== 'trouble')
+  return tableOf(shown, records)
 }
 
 /** The trial table for a terminal, with fewer columns. @param {TrialRecord[]} records */

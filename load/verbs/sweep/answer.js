@@ -172,17 +172,14 @@ function limitItems(findings) {
   const { resource, evidence, runner_up, runner_up_evidence, confirmed, kind } = limit
   const [is, change] = diagnosis(findings)
   const wasTested = limitsThroughput(resource) && elasticities.some(({ undosed }) => !undosed)
+  const verdict = (wasTested ? TESTED : CONFIRMED)[String(confirmed)]
+  const next = `What to change next: ${change} (tuning/PLAYBOOK.md#${resource}).`
   return [
     {
       text: `Limit: ${resource}: ${is}.${kind === 'tie' ? tieText(limit) : runner_up ? ` Runner-up: ${runner_up}.` : ''}`,
       items: [...evidence, ...runner_up_evidence.map((text) => `runner-up, ${runner_up}: ${text}`)],
     },
-    ...(resource === 'none-reached'
-      ? []
-      : [
-          (wasTested ? TESTED : CONFIRMED)[String(confirmed)],
-          `What to change next: ${change} (tuning/PLAYBOOK.md#${resource}).`,
-        ]),
+    ...(resource === 'none-reached' ? [] : [verdict, next]),
     unseenText(plan),
   ]
 }

@@ -15,18 +15,12 @@ export function entryBlocks(records) {
   const told = records.filter((record) => isValid(record) && !record.cell && !record.doses && record.traffic.by_entry)
   const record = told.findLast(({ outcome }) => outcome.verdict === 'pass') ?? told.at(-1)
   if (!record) return []
-  const rows = Object.entries(record.traffic.by_entry ?? {}).map(
-    ([name, { completed, ok, failed = 0, latency_ms }]) => {
-      const all = completed + failed
-      return [
-        name,
-        count(all),
-        all === 0 ? NONE : percent(ok / all),
-        milliseconds(latency_ms?.p50),
-        milliseconds(latency_ms?.p99),
-      ]
-    },
-  )
+  const rows = Object.entries(record.traffic.by_entry ?? {}).map(([name, entry]) => {
+    const { completed, ok, failed = 0, latency_ms } = entry
+    const all = completed + failed
+    const success = all === 0 ? NONE : percent(ok / all)
+    return [name, count(all), success, milliseconds(latency_ms?.p50), milliseconds(latency_ms?.p99)]
+  })
   const about = `The requests of the mix, in trial ${record.trial} (${offered(record.load)}, ${record.outcome.verdict}):`
   return titled(about, ['entry', 'requests', 'success', 'p50', 'p99'], rows, { name: 'entries' })
 }

@@ -44,12 +44,8 @@ export function keepAliveRace({ settings, traffic }, slo) {
 export function rateLimit({ traffic }, slo) {
   const refused = traffic.status[429] ?? 0
   const let_through = `${count(Math.round(traffic.goodput_rps))}/s were let through`
-  return ofFailed(
-    refused,
-    traffic,
-    slo,
-    `${count(refused)} of ${count(traffic.planned)} requests were answered 429; ${let_through}`,
-  )
+  const answered = `${count(refused)} of ${count(traffic.planned)} requests were answered 429; ${let_through}`
+  return ofFailed(refused, traffic, slo, answered)
 }
 
 /** @type {Detect} */
@@ -62,13 +58,9 @@ export function acceptQueue({ settings, traffic, probes }) {
   const backlog = LISTEN_BACKLOG ? ` (LISTEN_BACKLOG=${LISTEN_BACKLOG}${cut})` : ''
   // Nobody looks at the listener of a service that only has a URL.
   const seen = accept_queue_max === undefined ? '' : `; up to ${count(accept_queue_max)} were seen waiting in it`
+  const turned = `the kernel turned ${count(lost)} connections away from a full accept queue${backlog}${seen}`
   // A connection that was turned away tries again a second later: it is late rather than an error.
-  return ofFailed(
-    lost,
-    traffic,
-    null,
-    `the kernel turned ${count(lost)} connections away from a full accept queue${backlog}${seen}`,
-  )
+  return ofFailed(lost, traffic, null, turned)
 }
 
 /** @type {Detect} */
