@@ -11,15 +11,20 @@ const SCRAPE_TIMEOUT_MS = 2000
 /** Timeout at the end of a trial: longer, so that a blocked event loop has time to answer. */
 const LAST_SCRAPE_TIMEOUT_MS = 5000
 
+/** Time in garbage collection; for the JVM (Micrometer, and the Java client of Prometheus), the time for which it paused. */
+const GC_SECONDS = [
+  ...['redline_gc_seconds_total', 'nodejs_gc_duration_seconds_sum'],
+  ...['jvm_gc_pause_seconds_sum', 'jvm_gc_collection_seconds_sum'],
+]
+
 /** Counters and gauges read once at the start and once at the end of a trial. */
 const NAMES = [
+  ...GC_SECONDS,
   ...['process_cpu_seconds_total', 'process_resident_memory_bytes', 'process_open_fds', 'process_max_fds'],
-  ...['redline_statement_seconds_count', 'redline_statement_seconds_sum', 'redline_gc_seconds_total'],
-  ...['nodejs_gc_duration_seconds_sum', 'redline_connections_max', 'redline_dropped_connections_total'],
-  ...['redline_problems_total', 'redline_shed_total', 'redline_hashing_threads', 'process_start_time_seconds'],
-  // Micrometer, and the Java client of Prometheus.
-  ...['process_files_open_files', 'process_files_max_files', 'jvm_gc_pause_seconds_sum'],
-  ...['jvm_gc_collection_seconds_sum', 'hikaricp_connections_max'],
+  ...['redline_statement_seconds_count', 'redline_statement_seconds_sum', 'process_start_time_seconds'],
+  ...['redline_connections_max', 'redline_dropped_connections_total', 'redline_problems_total', 'redline_shed_total'],
+  // The last three by Micrometer.
+  ...['redline_hashing_threads', 'process_files_open_files', 'process_files_max_files', 'hikaricp_connections_max'],
 ]
 
 /** Gauges sampled throughout a trial. */
@@ -36,12 +41,6 @@ const GAUGES = [
 const LOOP_DELAYS = GAUGES.filter((name) => /event_?loop_(delay|lag)/.test(name))
 /** Until then, the page may still report a stall from before the load, and it may repeat that value for another second. */
 const LOOP_DELAYS_FROM_MS = 1000
-
-/** Time in garbage collection; for the JVM, the time for which it paused. */
-const GC_SECONDS = [
-  ...['redline_gc_seconds_total', 'nodejs_gc_duration_seconds_sum'],
-  ...['jvm_gc_pause_seconds_sum', 'jvm_gc_collection_seconds_sum'],
-]
 
 /** Keeps oversized, hostile labels out of the record. */
 const KEY_MAX_CHARS = 100
