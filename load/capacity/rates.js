@@ -49,10 +49,8 @@ export function roundRate(rate_rps) {
 /** Rounds to three significant digits and a whole number, but never inwards: an end of an interval. @param {number} rate_rps @param {'down' | 'up'} direction */
 export function roundOutwards(rate_rps, direction) {
   const unit = Math.max(1, 10 ** (Math.floor(Math.log10(rate_rps)) + 1 - DIGITS))
-  return Math.max(
-    1,
-    unit * (direction === 'down' ? Math.floor(rate_rps / unit + SLIP) : Math.ceil(rate_rps / unit - SLIP)),
-  )
+  const units = rate_rps / unit
+  return Math.max(1, unit * (direction === 'down' ? Math.floor(units + SLIP) : Math.ceil(units - SLIP)))
 }
 
 /** ln(rate) at which the isotonic fit of the scores crosses 0 (as in aiperf's smooth_isotonic); null if it does not. @param {Level[]} levels rising */

@@ -146,14 +146,10 @@ export const percentFlag = (about) => ({
 })
 
 /** A flag for a time. @param {string} about */
-export const durationFlag = (about) => {
-  return {
-    value: 'TIME',
-    about,
-    parse: duration,
-    expected: `a time above 0 and up to ${DURATION_MAX_M}m, such as 500ms, 10s or 2m`,
-  }
-}
+export const durationFlag = (about) => ({
+  ...{ value: 'TIME', about, parse: duration },
+  expected: `a time above 0 and up to ${DURATION_MAX_M}m, such as 500ms, 10s or 2m`,
+})
 
 /** Converts `500ms`, `10s` or `2m` to milliseconds. @param {string} text */
 export function duration(text) {

@@ -23,17 +23,13 @@ export async function writeReport(results, title, all) {
   const [{ renderPage }, drawings] = await Promise.all([import('./page.js'), draw(pictures)])
   for (const { name } of pictures) results.writeText(`${name}.svg`, standalone(drawings[name].wide))
   const page = renderPage(title, blocks, drawings)
-  results.writeText(
-    'report.html',
-    page.replace(SECTION, (name) => `<a href="${toSection(name)}">${name}</a>`),
-  )
+  const linked = page.replace(SECTION, (name) => `<a href="${toSection(name)}">${name}</a>`)
+  results.writeText('report.html', linked)
 }
 
 /** A path as the address of a link, in Markdown and in HTML. @param {string} file */
 function hrefOf(file) {
   const [name, section] = file.split('#')
-  return `${name.split(path.sep).map(encodeURIComponent).join('/')}#${section}`.replace(
-    /[()']/g,
-    (sign) => `%${sign.charCodeAt(0).toString(16)}`,
-  )
+  const href = `${name.split(path.sep).map(encodeURIComponent).join('/')}#${section}`
+  return href.replace(/[()']/g, (sign) => `%${sign.charCodeAt(0).toString(16)}`)
 }

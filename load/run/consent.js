@@ -20,11 +20,8 @@ import { nameOf } from '../system/ssh/failures.js'
  * @param {{ isAgreed?: boolean, ask: Ask, note: (text: string) => void }} how isAgreed: --yes was given
  * @throws {UsageError} without consent
  */
-export async function seekConsent(
-  { url, shown_url, sides, mix, rates_rps, load_hosts = [] },
-  firstStep,
-  { isAgreed, ask, note },
-) {
+export async function seekConsent(plan, firstStep, { isAgreed, ask, note }) {
+  const { url, shown_url, sides, mix, rates_rps, load_hosts = [] } = plan
   // A run with sides loads those, and no other.
   const loaded = sides ? Object.values(sides) : [{ url, shown_url }]
   const targets = loaded.flatMap(({ url, shown_url }) => {

@@ -16,11 +16,8 @@ const POLL_MS = 20
  * @throws {ServiceEnded} when it ends before it is ready
  * @throws {NotReady} when it is not ready in time
  */
-export async function startService(
-  name,
-  command,
-  { logFile, isReady, stopGrace_ms, start_ms = START_TIMEOUT_MS, signal: ending, ...how },
-) {
+export async function startService(name, command, options) {
+  const { logFile, isReady, stopGrace_ms, start_ms = START_TIMEOUT_MS, signal: ending, ...how } = options
   const log = openSync(logFile, 'a')
   const { child, exited, stop } = startChild(command, { ...how, stdio: ['ignore', log, log] })
   closeSync(log)

@@ -41,10 +41,8 @@ export function elasticitiesOf(records) {
   const pairs = pairsOf(records)
   const dosed = [...new Set(pairs.map(({ suspect }) => suspect))].map((suspect) => {
     const own = pairs.filter((pair) => pair.suspect === suspect)
-    const { estimate, low, high } = typical(
-      own.map(({ elasticity }) => elasticity),
-      CONFIDENCE,
-    )
+    const changes = own.map(({ elasticity }) => elasticity)
+    const { estimate, low, high } = typical(changes, CONFIDENCE)
     const undosed = own.every(({ share }) => share === 0) && { undosed: /** @type {const} */ (true) }
     return { suspect, resource: own[0].resource, ...rounded(estimate, low, high), pairs: own.length, ...undosed }
   })

@@ -29,16 +29,10 @@ const REAL_CLOCK = { now: () => performance.now(), setInterval, clearInterval }
  * @param {Phase} phase
  * @param {{ now: () => number } & Pick<typeof globalThis, 'setInterval' | 'clearInterval'>} [clock] in ms @returns {Promise<Traffic>}
  */
-export function pace(
-  connections,
-  write,
-  { rate_rps, timeout_s, slices, entries, nameOf, ...arrivals },
-  phase,
-  clock = REAL_CLOCK,
-) {
+export function pace(connections, write, load, phase, clock = REAL_CLOCK) {
+  const { timeout_s, slices, seed, recording, entries, nameOf } = load
   const { duration_s, signal, onCounts, onEnd, enough } = phase
-  const rate = /** @type {number} */ (rate_rps)
-  const { seed, recording } = arrivals
+  const rate = /** @type {number} */ (load.rate_rps)
   const random = seed === undefined ? null : poissonRate(rate, duration_s, seed)
   const recorded = recording && recordedTimes(recording, rate, duration_s)
   const schedule = recorded ?? random ?? constantRate(rate, duration_s)

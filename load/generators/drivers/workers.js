@@ -37,13 +37,8 @@ export const workers = {
  * @param {Sender} sender @param {Load} load @param {Phase} phase @param {() => number} nth number of the next request
  * @param {[recorder: Recorder, answered: Answered]} counting
  */
-async function drive(
-  { connections, send },
-  { timeout_s, per_worker_rps },
-  { duration_s, signal },
-  nth,
-  [recorder, answered],
-) {
+async function drive({ connections, send }, load, { duration_s, signal }, nth, [recorder, answered]) {
+  const { timeout_s, per_worker_rps } = load
   const start_ms = performance.now()
   const end_ms = start_ms + duration_s * 1000
   const gap_ms = per_worker_rps ? 1000 / per_worker_rps : 0

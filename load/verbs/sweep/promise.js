@@ -79,10 +79,8 @@ function failureText({ trial, traffic, limit }) {
 
 /** What the trials that failed had that those that passed had not. @param {TrialRecord[]} passed @param {TrialRecord[]} failed */
 function differenceText(passed, failed) {
-  const [short_s, long_s] = [
-    Math.max(...passed.map(({ load }) => load.duration_s)),
-    Math.min(...failed.map(({ load }) => load.duration_s)),
-  ]
+  const short_s = Math.max(...passed.map(({ load }) => load.duration_s))
+  const long_s = Math.min(...failed.map(({ load }) => load.duration_s))
   if (long_s > short_s) return `The failed trials lasted longer (${long_s} s against ${short_s} s).`
   const [cheap_us, dear_us] = [costOf(passed), costOf(failed)]
   if (dear_us > UNLIKE * cheap_us) {
