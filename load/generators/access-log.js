@@ -85,10 +85,8 @@ function* linesOf(bytes) {
     const found = bytes.indexOf(LF, from)
     const to = found === -1 ? bytes.length : found
     // Decodes only enough of a line to detect that it is too long.
-    yield bytes
-      .toString('latin1', from, Math.min(to, from + MAX_LINE_BYTES + 2))
-      .replace(/^\xef\xbb\xbf/, '')
-      .trim()
+    const line = bytes.toString('latin1', from, Math.min(to, from + MAX_LINE_BYTES + 2))
+    yield line.replace(/^\xef\xbb\xbf/, '').trim()
     from = to + 1
   }
 }

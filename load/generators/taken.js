@@ -58,11 +58,10 @@ export class TakenValues {
 /** Returns a text or a number from a JSON document; null if none fits into a request. @param {string} body @param {string} pointer */
 function valueAt(body, pointer) {
   try {
-    const steps = pointer.split('/').slice(1)
-    const found = steps.reduce(
-      (value, step) => memberOf(value, step.replaceAll('~1', '/').replaceAll('~0', '~')),
-      JSON.parse(body),
-    )
+    let found = JSON.parse(body)
+    for (const step of pointer.split('/').slice(1)) {
+      found = memberOf(found, step.replaceAll('~1', '/').replaceAll('~0', '~'))
+    }
     const text = ['string', 'number'].includes(typeof found) ? String(found) : ''
     // A lone surrogate fits into no URL, and a line break would end a header.
     if (text === '' || text.length > VALUE_MAX_CHARACTERS || !text.isWellFormed()) return null
