@@ -337,11 +337,13 @@ t.test('--header @FILE has a header in each line', async (t) => {
     const file = path.join(t.testdir({ headers: text }), 'headers')
     return mixOf(parseCommand({ ...MIX_FLAGS }, ['--header', `@${file}`, '--header', 'C: 3']).given).headers.slice(1)
   }
-  t.strictSame(headersOf('A: 1\r\n\nB:  two words\n'), [
-    ['A', '1'],
-    ['B', 'two words'],
-    ['C', '3'],
-  ])
+  for (const text of ['A: 1\r\n\nB:  two words\n', '\ufeffA: 1\nB: two words']) {
+    t.strictSame(headersOf(text), [
+      ['A', '1'],
+      ['B', 'two words'],
+      ['C', '3'],
+    ])
+  }
   const refused = [
     ['A: 1\nsecret', /^--header: expected Name: value, or @FILE with such lines/],
     ['C: 4', /got c twice/],
