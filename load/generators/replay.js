@@ -80,15 +80,14 @@ export function skippedText({ file, skipped }) {
   const { lines, not_understood, first_line, methods, paths } = skipped
   const verb = not_understood === 1 ? 'was' : 'were'
   const left = [
-    ...(methods > 0 ? [`${count(methods)} by other methods than GET and HEAD, since a log has no bodies`] : []),
-    ...(paths > 0 ? [`${count(paths)} for something that cannot be sent as a path`] : []),
-  ]
+    methods > 0 && `${count(methods)} by other methods than GET and HEAD, since a log has no bodies`,
+    paths > 0 && `${count(paths)} for something that cannot be sent as a path`,
+  ].filter(Boolean)
   const parts = [
-    ...(not_understood > 0
-      ? [`${count(not_understood)} of ${count(lines)} lines ${verb} not understood, the first in line ${first_line}`]
-      : []),
-    ...(left.length > 0 ? [`requests left out: ${left.join(', ')}`] : []),
-  ]
+    not_understood > 0 &&
+      `${count(not_understood)} of ${count(lines)} lines ${verb} not understood, the first in line ${first_line}`,
+    left.length > 0 && `requests left out: ${left.join(', ')}`,
+  ].filter(Boolean)
   return parts.length > 0 ? `${file}: ${parts.join('; ')}` : null
 }
 

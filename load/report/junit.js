@@ -13,12 +13,9 @@ const ESCAPED = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', '\n': '
  */
 export function junitOf({ verb, run_id, started_at, problem, interrupted, failure, plan }, records, answer) {
   const asked = plan?.rates_rps ? records.filter(({ at }) => at.phase === 'ladder') : []
+  const why = problem ?? (interrupted ? 'the run was interrupted' : (failure ?? null))
   const cases = [
-    {
-      name: 'a trustworthy answer',
-      problem: problem ?? (interrupted ? 'the run was interrupted' : (failure ?? null)),
-      time_s: 0,
-    },
+    { name: 'a trustworthy answer', problem: why, time_s: 0 },
     ...[...new Set(asked.map(({ load }) => offered(load)))].map((name) => {
       const own = asked.filter(({ load }) => offered(load) === name)
       return { name, problem: problemOf(own), time_s: own.reduce((sum, { load }) => sum + load.duration_s, 0) }
