@@ -107,8 +107,18 @@ export function ratioOf(observations, cell, reference, noise = noiseOf(observati
   return { level: cellName(cell), ...estimated(differences, noise, confidence) }
 }
 
-/** The typical ratio of two series by block. @param {Map<number, number>} reference @param {Map<number, number>} other @param {number} confidence such as 0.95 */
-export function pairedRatio(reference, other, confidence) {
+/** A figure of each trial, by block; NaN if it is not known. @param {TrialRecord[]} records @param {(record: TrialRecord) => number | undefined} value */
+export function byBlock(records, value) {
+  return new Map(records.map((record) => [Number(record.at.block), Number(value(record))]))
+}
+
+/** How much a series exceeds another, by block; NaN where the other has no figure. @param {Map<number, number>} series @param {Map<number, number>} other */
+export function excessOf(series, other) {
+  return new Map([...series].map(([block, figure]) => [block, figure - Number(other.get(block))]))
+}
+
+/** The typical ratio of two series by block. @param {Map<number, number>} reference @param {Map<number, number>} other @param {number} [confidence] */
+export function pairedRatio(reference, other, confidence = CONFIDENCE) {
   const logs = [...reference].map(([block, figure]) => Math.log(Number(other.get(block)) / figure))
   return estimated(logs, NO_NOISE, confidence)
 }

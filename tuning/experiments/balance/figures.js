@@ -1,5 +1,5 @@
 import { median, typical } from '../../../load/verdict/ranks.js'
-import { CONFIDENCE, pairedRatio } from '../../stats/effects.js'
+import { byBlock, CONFIDENCE, excessOf, pairedRatio } from '../../stats/effects.js'
 import { trialsAt } from '../../stats/matrix.js'
 import { isSound } from '../../stats/sound.js'
 import { leavingOf, queuedRatio, sharesOf } from './shares.js'
@@ -37,21 +37,17 @@ export function figuresOf(plan, records) {
 /** A strategy's trials, and its comparison with others within a block. @param {string} strategy @param {Records} sound trials of its part */
 function measuredOf(strategy, sound) {
   const trialsOf = (/** @type {string} */ one) => sound.filter(({ cell }) => cell.strategy === one)
-  const byBlock = (/** @type {string} */ one, /** @type {Value} */ value) => {
-    return new Map(trialsOf(one).map((record) => [Number(record.at.block), value(record)]))
-  }
   const trials = trialsOf(strategy)
   return {
     strategy,
     trials,
     middle: (/** @type {Value} */ value) => median(trials.map(value)),
     ratioTo: (/** @type {string} */ reference, /** @type {Value} */ value) => {
-      return pairedRatio(byBlock(reference, value), byBlock(strategy, value), CONFIDENCE)
+      return pairedRatio(byBlock(trialsOf(reference), value), byBlock(trials, value))
     },
     differenceTo: (/** @type {string} */ reference, /** @type {Value} */ value) => {
-      const others = byBlock(reference, value)
-      const differences = [...byBlock(strategy, value)].map(([block, own]) => own - Number(others.get(block)))
-      return typical(differences.filter(Number.isFinite), CONFIDENCE)
+      const differences = excessOf(byBlock(trials, value), byBlock(trialsOf(reference), value))
+      return typical([...differences.values()].filter(Number.isFinite), CONFIDENCE)
     },
   }
 }

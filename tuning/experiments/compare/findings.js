@@ -4,6 +4,7 @@ import { median } from '../../../load/verdict/ranks.js'
 import { labelOf, silentSide } from '../../knobs/sides.js'
 import { capacityOf } from '../../stats/capacity-of.js'
 import { groupBy, totalsOf } from '../../stats/design.js'
+import { byBlock } from '../../stats/effects.js'
 import { GENERATOR_FULL, generatorShare, isFullShare } from '../../stats/sound.js'
 import { isRefused, ladderOf, refusedRatio, refuses, SIDES, searchPlan, WORKERS } from './design.js'
 import { answerSentence, differencesOf } from './differences.js'
@@ -81,8 +82,6 @@ function levelOf(valid, side, workers) {
   const medianOf = (/** @type {(traffic: any) => number | undefined} */ value) => {
     return median(trials.map(({ traffic }) => value(traffic)))
   }
-  /** @type {[number, number][]} */
-  const p50_ms = trials.map(({ at, traffic }) => [at.block, traffic.ok_latency_ms?.p50 ?? Number.NaN])
   return {
     name: side.toUpperCase(),
     workers,
@@ -95,7 +94,7 @@ function levelOf(valid, side, workers) {
     isFailed: isAnyFailed,
     refused_ratio: median(trials.map(refusedRatio)),
     // Values by block. A service that refuses or fails some requests answers the rest sooner, so the rest are no measure of it.
-    p50_ms: new Map(isAnyRefused || isAnyFailed ? [] : p50_ms),
+    p50_ms: byBlock(isAnyRefused || isAnyFailed ? [] : trials, ({ traffic }) => traffic.ok_latency_ms?.p50),
     isGeneratorFull: isFullShare(median(trials.map(generatorShare))),
   }
 }

@@ -1,6 +1,6 @@
 import { isSameCell } from '../../../load/report/format.js'
 import { median } from '../../../load/verdict/ranks.js'
-import { CONFIDENCE, observationsOf, pairedRatio, verdictOf } from '../../stats/effects.js'
+import { byBlock, CONFIDENCE, pairedRatio, verdictOf } from '../../stats/effects.js'
 import { trialsAt } from '../../stats/matrix.js'
 import { MEASURES } from './claims.js'
 import { countsIn, EXPERIMENTS } from './experiments.js'
@@ -39,10 +39,9 @@ export function resultOf({ experiment, measure, cell = 1, expect, least_ratio, .
   const { cells } = EXPERIMENTS[experiment]
   const [reference, other] = [cells[0], cells[cell]]
   const trials = trialsAt(records, { experiment }, (record) => countsIn(experiment, record))
-  const observations = observationsOf(trials, MEASURES[measure].value)
   const figures = [reference, other].map((one) => {
-    const own = observations.filter((observation) => isSameCell(observation.cell, one))
-    return new Map(own.map(({ block, value }) => [block, value]))
+    const own = trials.filter((record) => isSameCell(record.cell, one))
+    return byBlock(own, MEASURES[measure].value)
   })
   const effect = pairedRatio(figures[0], figures[1], confidenceOf(plan, trials))
   return {
@@ -50,7 +49,7 @@ export function resultOf({ experiment, measure, cell = 1, expect, least_ratio, .
     ...{ expect, least_ratio, effect },
     measure: MEASURES[measure],
     turned: { from: difference(reference, other), to: difference(other, reference) },
-    medians: figures.map((byBlock) => median(byBlock.values())),
+    medians: figures.map((own) => median(own.values())),
     verdict: verdictOf({ expect, least_ratio }, effect),
   }
 }

@@ -1,7 +1,7 @@
 import { answer, list, method, titled } from '../../../load/report/blocks.js'
 import { count, isSameCell, milliseconds, NONE } from '../../../load/report/format.js'
 import { median } from '../../../load/verdict/ranks.js'
-import { CONFIDENCE, pairedRatio, ratioText } from '../../stats/effects.js'
+import { byBlock, pairedRatio, ratioText } from '../../stats/effects.js'
 import { trialsAt } from '../../stats/matrix.js'
 import { GENERATOR_LIMIT, generatorWasLimit, isSound, leftOut, whyUnsound } from '../../stats/sound.js'
 import { setupsOf, toHaproxy } from './design.js'
@@ -36,16 +36,14 @@ function figuresOf(setup, sound) {
   const [trials, others] = [setup, REFERENCE].map(trialsOf)
   if (trials.length === 0) return []
   const [first] = trials
-  const byBlock = (/** @type {TrialRecord[]} */ own) => {
-    return new Map(own.map(({ at, traffic }) => [Number(at.block), traffic.goodput_rps]))
-  }
+  const ratesOf = (/** @type {TrialRecord[]} */ own) => byBlock(own, ({ traffic }) => traffic.goodput_rps)
   return [
     {
       ...setup,
       goodput_rps: median(trials.map(({ traffic }) => traffic.goodput_rps)),
       p50_ms: median(trials.map(({ traffic }) => traffic.ok_latency_ms?.p50 ?? Number.NaN)),
       cores: String(first.settings.API_CORES ?? first.target.cores ?? ''),
-      to_one: isSameCell(setup, REFERENCE) ? null : pairedRatio(byBlock(others), byBlock(trials), CONFIDENCE),
+      to_one: isSameCell(setup, REFERENCE) ? null : pairedRatio(ratesOf(others), ratesOf(trials)),
       is_limited: [trials, others].some(generatorWasLimit),
     },
   ]

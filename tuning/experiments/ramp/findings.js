@@ -89,7 +89,7 @@ function eachOf(series) {
 
 /** The rate of one series at the ceiling as a ratio to another's, block by block. @param {Climbed} reference @param {Climbed} other */
 function ratioTo(reference, other) {
-  const effect = pairedRatio(reference.rates_rps, other.rates_rps, CONFIDENCE)
+  const effect = pairedRatio(reference.rates_rps, other.rates_rps)
   return { level: other.key, estimate: effect.ratio, ...effect }
 }
 
@@ -108,10 +108,8 @@ function climbed(plan, series, records) {
   const most = Math.max(...trials.map(({ load }) => load.connections))
   const around = withWorkers(crossings.length > 0 ? [...below, ...above] : [most])
   const seen = rungsOf(plan, trials).sort((one, other) => one.workers - other.workers)
-  const { estimate, low, high } = typical(
-    crossings.map(({ rps }) => Math.log(rps)),
-    CONFIDENCE,
-  )
+  const logs = crossings.map(({ rps }) => Math.log(rps))
+  const { estimate, low, high } = typical(logs, CONFIDENCE)
   /** Figures that run.json keeps: medians of the blocks that count; NaN if the ceiling was not met. */
   const kept = {
     ...series,

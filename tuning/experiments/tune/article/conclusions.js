@@ -2,7 +2,7 @@ import { breakdown, count, decimal, milliseconds, percent, wholePercent } from '
 import { busyShare } from '../../../../load/verdict/ledger.js'
 import { median } from '../../../../load/verdict/ranks.js'
 import { totalsOf } from '../../../stats/design.js'
-import { CONFIDENCE, pairedRatio, ratioText, verdictOf } from '../../../stats/effects.js'
+import { byBlock, excessOf, pairedRatio, ratioText, verdictOf } from '../../../stats/effects.js'
 
 /**
  * @import { Claim, Verdict } from '../../../stats/effects.js'
@@ -26,7 +26,7 @@ const BUSIEST = 5
 /** Names of the article's generator and of ours. @type {Record<Generator, string>} */
 const SENDERS = { 'vegeta-unbounded': "vegeta's defaults", paced: 'bounded generator' }
 
-/** Measures, each with its generator. Zero has no logarithm. @satisfies {Record<string, [string, Generator, (record: TrialRecord) => number]>} */
+/** Measures, each with its generator. Zero has no logarithm. @satisfies {Record<string, [string, Generator, ValueOf]>} @typedef {(record: TrialRecord) => number} ValueOf */
 const MEASURES = {
   success: ['success ratio', 'vegeta-unbounded', successOf],
   boundedSuccess: ['success ratio', 'paced', successOf],
@@ -100,29 +100,18 @@ export function switchesOf({ probes, traffic }) {
  * @param {TrialRecord[][]} bySockets @param {TrialsOf} trialsOf
  */
 function switching([few, many], trialsOf) {
-  const [ofFew, ofMany, ofCalm, ofBusiest] = [few, many, trialsOf(CALM, 'paced'), trialsOf(BUSIEST, 'paced')].map(
-    byBlock,
-  )
-  const ratioOf = (/** @type {(record: TrialRecord) => number} */ value) => {
-    const [reference, other] = [ofFew, ofMany].map(
-      (own) => new Map([...own].map(([block, one]) => [block, value(one)])),
-    )
-    return pairedRatio(reference, other, CONFIDENCE)
-  }
-  const switches = ratioOf(switchesOf)
-  const goodput = ratioOf(({ traffic }) => Math.max(1, traffic.goodput_rps))
-  const prices_us = new Map([...ofCalm].map(([block, calm]) => [block, priceOf(calm, ofBusiest.get(block))]))
-  const without = new Map([...ofFew].map(([block, one]) => [block, cpuOf(one)]))
-  const added = new Map(
-    [...ofFew].map(([block, one]) => {
-      const other = ofMany.get(block)
-      const more = other ? switchesOf(other) - switchesOf(one) : Number.NaN
-      return [block, cpuOf(one) + Number(prices_us.get(block)) * more]
-    }),
-  )
-  const cost = pairedRatio(added, without, CONFIDENCE)
   const claim = { published: 'The results are worse because of context switching', by: 'the article' }
   if (few.length === 0 || many.length === 0) return { ...claim, ...NOTHING }
+  const ratioOf = (/** @type {ValueOf} */ value) => pairedRatio(byBlock(few, value), byBlock(many, value))
+  const switches = ratioOf(switchesOf)
+  const goodput = ratioOf(({ traffic }) => Math.max(1, traffic.goodput_rps))
+  const prices_us = pricesOf(trialsOf(CALM, 'paced'), trialsOf(BUSIEST, 'paced'))
+  const more = excessOf(byBlock(many, switchesOf), byBlock(few, switchesOf))
+  const without = byBlock(few, cpuOf)
+  const added = [...without].map(([block, cpu_us]) => {
+    return /** @type {const} */ ([block, cpu_us + Number(prices_us.get(block)) * Number(more.get(block))])
+  })
+  const cost = pairedRatio(new Map(added), without)
   return {
     ...claim,
     verdict: allOf(
@@ -134,22 +123,19 @@ function switching([few, many], trialsOf) {
       `more open sockets relative to fewer: context switches per request ${ratioText(switches)}, goodput ${ratioText(goodput)}`,
       ...(cost.pairs > 0
         ? [
-            `a switch costs at most ${decimal(median([...prices_us.values()].filter(Number.isFinite)), 0)} us of CPU (as if nothing else made a request dearer in row ${CALM} than in row ${BUSIEST}, bounded generator), so the additional ones leave at least ${ratioText(cost)} of the goodput, even if the service's core is the limit; it was ${wholePercent(median(many.map(coreOf)))} busy`,
+            `a switch costs at most ${decimal(median(prices_us.values()), 0)} us of CPU (as if nothing else made a request dearer in row ${CALM} than in row ${BUSIEST}, bounded generator), so the additional ones leave at least ${ratioText(cost)} of the goodput, even if the service's core is the limit; it was ${wholePercent(median(many.map(coreOf)))} busy`,
           ]
         : []),
     ],
   }
 }
 
-/** @param {TrialRecord[]} trials */
-function byBlock(trials) {
-  return new Map(trials.map((record) => [Number(record.at.block), record]))
-}
-
-/** Upper bound of the CPU time (us) per switch; NaN if the calmer service does not switch more. @param {TrialRecord} calm @param {TrialRecord | undefined} busiest */
-function priceOf(calm, busiest) {
-  const more = busiest ? switchesOf(calm) - switchesOf(busiest) : Number.NaN
-  return more > 0 ? (cpuOf(calm) - cpuOf(/** @type {TrialRecord} */ (busiest))) / more : Number.NaN
+/** Upper bounds of the CPU time (us) per switch, by block; NaN where the calmer service does not switch more. @param {TrialRecord[]} calm @param {TrialRecord[]} busiest */
+function pricesOf(calm, busiest) {
+  const [more, dearer_us] = [switchesOf, cpuOf].map((value) => excessOf(byBlock(calm, value), byBlock(busiest, value)))
+  return new Map(
+    [...more].map(([block, switches]) => [block, switches > 0 ? Number(dearer_us.get(block)) / switches : Number.NaN]),
+  )
 }
 
 /** CPU time (us) of the service per request. @param {TrialRecord} record */
@@ -188,10 +174,8 @@ export function idleText(trials, bounded, { cpu_ratio, memory_ratio }) {
 function compared({ published, by, rows, claim, measures }, trialsOf) {
   const effects = measures.map((measure) => {
     const [name, generator, value] = MEASURES[measure]
-    const [reference, other] = rows.map((row) => {
-      return new Map(trialsOf(row, generator).map((record) => [record.at.block, value(record)]))
-    })
-    return { name, by: SENDERS[generator], effect: pairedRatio(reference, other, CONFIDENCE) }
+    const [reference, other] = rows.map((row) => byBlock(trialsOf(row, generator), value))
+    return { name, by: SENDERS[generator], effect: pairedRatio(reference, other) }
   })
   const evidence = effects.map((one) => `${one.name} (${one.by}): ${ratioText(one.effect)}`)
   return { published, by, verdict: verdictOf(claim, effects[0].effect), evidence }
