@@ -1,3 +1,5 @@
+import { goodputOf, successOf } from '../../stats/measures.js'
+
 /**
  * @import { Claim as Expectation } from '../../stats/effects.js'
  * @import { TrialRecord } from '../../../load/report/record.js'
@@ -7,9 +9,8 @@
 
 /** Measures that claims are about. @satisfies {Record<string, Measure>} */
 export const MEASURES = {
-  // Zero has no logarithm.
-  goodput: { title: 'goodput, /s', decimals: 0, value: ({ traffic }) => Math.max(1, traffic.goodput_rps) },
-  success: { title: 'success, %', decimals: 2, value: ({ traffic }) => Math.max(0.01, 100 * traffic.success_ratio) },
+  goodput: { title: 'goodput, /s', decimals: 0, value: goodputOf },
+  success: { title: 'success, %', decimals: 2, value: (record) => 100 * successOf(record) },
   cpu: { title: 'CPU per request, us', decimals: 1, value: ({ probes }) => probes.api.cpu_us_per_request },
   p99: { title: 'p99, ms', decimals: 1, value: ({ traffic }) => traffic.latency_ms?.p99 },
   ok_p99: { title: 'p99 of the successes, ms', decimals: 1, value: ({ traffic }) => traffic.ok_latency_ms?.p99 },

@@ -1,8 +1,9 @@
-import { list, paragraph, table } from '../../../load/report/blocks.js'
+import { list, table, titled } from '../../../load/report/blocks.js'
 import { cellName, NONE, percent } from '../../../load/report/format.js'
 import { groupBy } from '../../stats/design.js'
 import { digits, mainEffects, noiseOf, observationsOf, ratioText } from '../../stats/effects.js'
 import { trialsAt } from '../../stats/matrix.js'
+import { successOf } from '../../stats/measures.js'
 import { OFFERED } from './presets.js'
 
 /**
@@ -12,9 +13,9 @@ import { OFFERED } from './presets.js'
  * @import { TrialRecord } from '../../../load/report/record.js'
  */
 
-/** Measures that clients see at each load. Zero has no logarithm. @type {Record<string, (record: TrialRecord) => number | undefined>} */
+/** Measures that clients see at each load. @type {Record<string, (record: TrialRecord) => number | undefined>} */
 const SEEN = {
-  success: ({ traffic }) => Math.max(1e-4, traffic.success_ratio),
+  success: successOf,
   p99: ({ traffic }) => traffic.latency_ms?.p99,
 }
 /** Outcomes of requests that do not succeed, by the names of statuses and errors. @type {Record<string, RegExp>} */
@@ -84,7 +85,6 @@ function shareOf(trials, pattern) {
 export function byLoadBlocks(levels, reasons) {
   const shares = KINDS.map((kind) => `${OFFERED[kind]}x`)
   const others = levels.filter(({ isReference }) => !isReference)
-  const names = [...new Set(others.map(({ name }) => name))]
   const head = [
     'level',
     'against',
@@ -97,7 +97,7 @@ export function byLoadBlocks(levels, reasons) {
       loads.map(({ effects }) => cellText(effects.find((one) => one.seen === seen))),
     ),
   ])
-  const most = `${OFFERED.above}x`
+  const about = `Failed requests at ${OFFERED.above}x, as shares of all requests offered in the combinations with this level:`
   const losing = levels.flatMap(({ name, level, loads }) => {
     const { lost = {} } = loads.find(({ kind }) => kind === 'above') ?? {}
     return Object.values(lost).some((share) => share > 0)
@@ -105,24 +105,9 @@ export function byLoadBlocks(levels, reasons) {
       : []
   })
   return [
-    list(
-      names.map((name) =>
-        sentence(
-          name,
-          others.filter((one) => one.name === name),
-          reasons[name],
-        ),
-      ),
-    ),
+    list([...groupBy(others, ({ name }) => name)].map(([name, own]) => sentence(name, own, reasons[name]))),
     table(head, rows, { name: 'by-load' }),
-    ...(losing.length > 0
-      ? [
-          paragraph(
-            `Failed requests at ${most}, as shares of all requests offered in the combinations with this level:`,
-          ),
-          table(['level', ...Object.keys(LOST)], losing, { name: 'lost' }),
-        ]
-      : []),
+    ...titled(about, ['level', ...Object.keys(LOST)], losing, { name: 'lost' }),
   ]
 }
 

@@ -9,6 +9,7 @@ import { capacityOf, lowestOf } from '../../stats/capacity-of.js'
 import { groupBy } from '../../stats/design.js'
 import { interactions, mainEffects, noiseOf, observationsOf, ratioOf } from '../../stats/effects.js'
 import { trialsAt } from '../../stats/matrix.js'
+import { goodputOf, successOf } from '../../stats/measures.js'
 import { effectsByLoad } from './by-load.js'
 import { needsOf, reasonsOf, SERVICE, settledPlan } from './limits/needs.js'
 
@@ -25,85 +26,51 @@ const LEAST_KEPT = 1 / 1.1
 /** A smaller gain is not worth a setting that differs from the reference; of so many comparisons, noise makes some look like one. */
 const LEAST_GAIN = 1.03
 
+/** The load at which a figure is taken, as it ends the figure's title, long and short. */
+const LOADS = {
+  below: { title: ", at half of the anchor's capacity", short: ' at 0.5x' },
+  at: { title: " at the anchor's capacity", short: ' at 1x' },
+  above: { title: " when 1.5 x the anchor's capacity is offered", short: ' at 1.5x' },
+}
+
 /**
- * Figures for comparing cells. decides: the recommendation uses the figure, in this order; kind: of the trials that have it;
- * of: only if one of these knobs is turned
- * @type {{ name: string, title: string, short: string, kind: 'below' | 'at' | 'above', better: 'more' | 'less', decides?: boolean, of?: string[], value: ValueOf }[]}
+ * Figures for comparing cells, by name. short: title in narrow places, by default the name; kind: of the trials that have the figure;
+ * decides: the recommendation uses it, in this order; of: only if one of these knobs is turned
+ * @type {Record<string, { title: string, short?: string, kind: keyof typeof LOADS, better: 'more' | 'less', decides?: boolean, of?: string[], value: ValueOf }>}
  * @typedef {(record: TrialRecord) => number | undefined} ValueOf
  */
-const RESPONSES = [
-  {
-    name: 'goodput',
-    title: "Goodput when 1.5 x the anchor's capacity is offered",
-    short: 'goodput at 1.5x',
-    kind: 'above',
-    better: 'more',
-    decides: true,
-    // Zero has no logarithm.
-    value: ({ traffic }) => Math.max(1, traffic.goodput_rps),
-  },
-  {
-    name: 'p99',
-    title: "p99 when 1.5 x the anchor's capacity is offered",
-    short: 'p99 at 1.5x',
-    kind: 'above',
-    better: 'less',
-    decides: true,
-    value: ({ traffic }) => traffic.latency_ms?.p99,
-  },
-  {
-    name: 'cpu',
-    title: "CPU of the API per request, at half of the anchor's capacity",
-    short: 'CPU at 0.5x',
+const RESPONSES = {
+  goodput: { title: 'Goodput', kind: 'above', better: 'more', decides: true, value: goodputOf },
+  p99: { title: 'p99', kind: 'above', better: 'less', decides: true, value: ({ traffic }) => traffic.latency_ms?.p99 },
+  cpu: {
+    title: 'CPU of the API per request',
+    short: 'CPU',
     kind: 'below',
     better: 'less',
     decides: true,
     value: ({ probes }) => probes.api.cpu_us_per_request,
   },
-  {
-    name: 'success',
-    title: "Success ratio when 1.5 x the anchor's capacity is offered",
-    short: 'success at 1.5x',
-    kind: 'above',
-    better: 'more',
-    value: ({ traffic }) => Math.max(1e-4, traffic.success_ratio),
-  },
-  {
-    name: 'p50',
-    title: "p50 at the anchor's capacity",
-    short: 'p50 at 1x',
-    kind: 'at',
-    better: 'less',
-    value: ({ traffic }) => traffic.latency_ms?.p50,
-  },
-  {
-    name: 'memory',
-    title: "Memory of the API when 1.5 x the anchor's capacity is offered",
-    short: 'memory at 1.5x',
-    kind: 'above',
-    better: 'less',
-    value: ({ probes }) => probes.api.rss_bytes,
-  },
-  {
-    name: 'postgres-cpu',
-    title: "CPU of Postgres per row, at half of the anchor's capacity",
-    short: "Postgres' CPU us per row at 0.5x",
+  success: { title: 'Success ratio', kind: 'above', better: 'more', value: successOf },
+  p50: { title: 'p50', kind: 'at', better: 'less', value: ({ traffic }) => traffic.latency_ms?.p50 },
+  memory: { title: 'Memory of the API', kind: 'above', better: 'less', value: ({ probes }) => probes.api.rss_bytes },
+  'postgres-cpu': {
+    title: 'CPU of Postgres per row',
+    short: "Postgres' CPU us per row",
     kind: 'below',
     better: 'less',
     of: GROWTH,
     value: ({ probes, traffic, load }) =>
       (1e6 * Number(probes.postgres?.cpu_core_ratio) * load.duration_s) / traffic.ok,
   },
-  {
-    name: 'wal',
-    title: "Write-ahead log per row, at half of the anchor's capacity",
-    short: 'WAL bytes per row at 0.5x',
+  wal: {
+    title: 'Write-ahead log per row',
+    short: 'WAL bytes per row',
     kind: 'below',
     better: 'less',
     of: GROWTH,
     value: ({ probes, traffic }) => Number(probes.postgres?.wal_bytes) / traffic.ok,
   },
-]
+}
 
 /**
  * Analyses the trials of a matrix. Pure.
@@ -261,8 +228,9 @@ export function finalistsOf(plan, records) {
 
 /** The effects of all knobs on each response. @param {Pick<TunePlan, 'knobs'>} plan @param {TrialRecord[]} records */
 function responsesOf({ knobs }, records) {
-  const asked = RESPONSES.filter(({ of }) => !of || knobs.some(({ name }) => of.includes(name)))
-  return asked.map((response) => {
+  const asked = Object.entries(RESPONSES).filter(([, { of }]) => !of || knobs.some(({ name }) => of.includes(name)))
+  return asked.map(([name, { title, short = name, ...response }]) => {
+    const load = LOADS[response.kind]
     const observations = observationsOf(trialsAt(records, { kind: response.kind }), response.value)
     const noise = noiseOf(observations)
     const effects = knobs.flatMap((knob) =>
@@ -270,7 +238,7 @@ function responsesOf({ knobs }, records) {
         return { name: knob.name, reference: knob.levels[0], ...effect, verdict: verdictOf(effect, response.better) }
       }),
     )
-    return { ...response, observations, noise, effects }
+    return { name, title: title + load.title, short: short + load.short, ...response, observations, noise, effects }
   })
 }
 

@@ -3,6 +3,7 @@ import { busyShare } from '../../../../load/verdict/ledger.js'
 import { median } from '../../../../load/verdict/ranks.js'
 import { totalsOf } from '../../../stats/design.js'
 import { byBlock, excessOf, pairedRatio, ratioText, verdictOf } from '../../../stats/effects.js'
+import { goodputOf, successOf } from '../../../stats/measures.js'
 
 /**
  * @import { Claim, Verdict } from '../../../stats/effects.js'
@@ -26,11 +27,11 @@ const BUSIEST = 5
 /** Names of the article's generator and of ours. @type {Record<Generator, string>} */
 const SENDERS = { 'vegeta-unbounded': "vegeta's defaults", paced: 'bounded generator' }
 
-/** Measures, each with its generator. Zero has no logarithm. @satisfies {Record<string, [string, Generator, ValueOf]>} @typedef {(record: TrialRecord) => number} ValueOf */
+/** Measures, each with its generator. @satisfies {Record<string, [string, Generator, ValueOf]>} @typedef {(record: TrialRecord) => number} ValueOf */
 const MEASURES = {
   success: ['success ratio', 'vegeta-unbounded', successOf],
   boundedSuccess: ['success ratio', 'paced', successOf],
-  boundedGoodput: ['goodput', 'paced', ({ traffic }) => Math.max(1, traffic.goodput_rps)],
+  boundedGoodput: ['goodput', 'paced', goodputOf],
 }
 
 /**
@@ -104,7 +105,7 @@ function switching([few, many], trialsOf) {
   if (few.length === 0 || many.length === 0) return { ...claim, ...NOTHING }
   const ratioOf = (/** @type {ValueOf} */ value) => pairedRatio(byBlock(few, value), byBlock(many, value))
   const switches = ratioOf(switchesOf)
-  const goodput = ratioOf(({ traffic }) => Math.max(1, traffic.goodput_rps))
+  const goodput = ratioOf(goodputOf)
   const prices_us = pricesOf(trialsOf(CALM, 'paced'), trialsOf(BUSIEST, 'paced'))
   const more = excessOf(byBlock(many, switchesOf), byBlock(few, switchesOf))
   const without = byBlock(few, cpuOf)
@@ -179,11 +180,6 @@ function compared({ published, by, rows, claim, measures }, trialsOf) {
   })
   const evidence = effects.map((one) => `${one.name} (${one.by}): ${ratioText(one.effect)}`)
   return { published, by, verdict: verdictOf(claim, effects[0].effect), evidence }
-}
-
-/** @param {TrialRecord} record */
-function successOf({ traffic }) {
-  return Math.max(1e-4, traffic.success_ratio)
 }
 
 /** Judges success alone: the article promised no latency. @param {TrialsOf} trialsOf */
