@@ -1,4 +1,5 @@
 import { isValid } from '../../load/capacity/ladder.js'
+import { isSameCell } from '../../load/report/format.js'
 import { expandCores } from '../../load/system/machine.js'
 import { generatorLateness } from '../../load/verdict/detectors/generator.js'
 import { median } from '../../load/verdict/ranks.js'
@@ -41,6 +42,16 @@ export function whyUnsound(record) {
 /** @param {Judged} record */
 export function isSound(record) {
   return whyUnsound(record) === null
+}
+
+/** The first cell without a sound trial, and why it has none; null if each has one. @template {object} C @param {C[]} cells @param {TrialRecord[]} records */
+export function unmeasured(cells, records) {
+  const trialsOf = (/** @type {C} */ cell) =>
+    records.filter((record) => isSameCell(record.cell, /** @type {any} */ (cell)))
+  const cell = cells.find((one) => !trialsOf(one).some(isSound))
+  if (!cell) return null
+  const last = trialsOf(cell).at(-1)
+  return { cell, why: `had no trial that counts: ${last ? whyUnsound(last) : 'no trial'}` }
 }
 
 /** Whether a closed loop's generator was full in the median trial: a faster target adds nothing. @param {Pick<TrialRecord, 'load' | 'traffic' | 'probes'>[]} records */

@@ -1,5 +1,5 @@
 import { DRIVERS } from '../../../load/generators/drivers/index.js'
-import { drawn, paragraph, table } from '../../../load/report/blocks.js'
+import { drawn, paragraph, titled } from '../../../load/report/blocks.js'
 import { count, NONE, tenthPercent, wholePercent } from '../../../load/report/format.js'
 import { CONFIDENCE } from '../../stats/effects.js'
 import { figureOf } from '../../stats/spread.js'
@@ -59,13 +59,10 @@ export function budgetBlocks({ plan, budgets }, name) {
   ]
   const [consumer] = plan.consumers
   const rate = DRIVERS[consumer].loop === 'open' ? ` at ${count(plan.rate_rps)}/s` : ''
+  const about = `**${title}**, ${consumer}${rate}, us; with ${wholePercent(CONFIDENCE)} confidence, none of the intervals of this table misses:`
+  const head = ['stage', 'removed after those above', 'of the whole', 'removed alone', '']
   return [
-    paragraph(
-      `**${title}**, ${consumer}${rate}, us; with ${wholePercent(CONFIDENCE)} confidence, none of the intervals of this table misses:`,
-    ),
-    table(['stage', 'removed after those above', 'of the whole', 'removed alone', ''], rows, {
-      name: `budget-${name}`,
-    }),
+    ...titled(about, head, rows, { name: `budget-${name}` }),
     paragraph(
       `Removed together, all stages save ${figureText(whole.estimate - rest.estimate)} us; what each saves alone adds up to ${figureText(whole.estimate - rest.estimate - gap.estimate)} us. The two differ where stages share work.`,
     ),

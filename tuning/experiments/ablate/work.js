@@ -1,4 +1,4 @@
-import { heading, paragraph, table } from '../../../load/report/blocks.js'
+import { heading, titled } from '../../../load/report/blocks.js'
 import { count, NONE, wholePercent } from '../../../load/report/format.js'
 import { typical } from '../../../load/verdict/ranks.js'
 import { groupBy } from '../../stats/design.js'
@@ -47,8 +47,7 @@ export function workBlocks(closed) {
   const about = `Time in seconds. A trial ends after a time, not after a number of requests; so this is its time up to the last answer, divided by its successes, times ${count(REQUESTS)}. With ${wholePercent(CONFIDENCE)} confidence, none of the intervals of this table misses.`
   return [
     heading(`Time for ${count(REQUESTS)} requests`, { detail: true }),
-    paragraph(about),
-    table(['removed', ...closed.map(({ consumer }) => `${consumer}, s`)], rows, { name: 'work' }),
+    ...titled(about, ['removed', ...closed.map(({ consumer }) => `${consumer}, s`)], rows, { name: 'work' }),
   ]
 }
 

@@ -1,4 +1,4 @@
-import { answer, drawn, heading, list, method, paragraph, table, titled } from '../../../load/report/blocks.js'
+import { answer, drawn, heading, list, method, paragraph, titled } from '../../../load/report/blocks.js'
 import { count, milliseconds, NONE, tenthPercent, wholePercent } from '../../../load/report/format.js'
 import { ratioText } from '../../stats/effects.js'
 import { leftOut } from '../../stats/sound.js'
@@ -171,9 +171,9 @@ function simulationBlocks(simulation) {
     `${tenthPercent(round_robin.error_ratio)} -> ${tenthPercent(adaptive.error_ratio)}`,
   ])
   const published = ['published', ...pairTexts(PUBLISHED.round_robin, PUBLISHED.adaptive), NONE, NONE]
+  const about = '**Simulated, next to the published figures**: round robin -> adaptive, and the ratio of the two.'
   return [
-    paragraph('**Simulated, next to the published figures**: round robin -> adaptive, and the ratio of the two.'),
-    table(['endpoints', ...PERCENTILES, 'saved per request', 'errors'], [published, ...rows]),
+    ...titled(about, ['endpoints', ...PERCENTILES, 'saved per request', 'errors'], [published, ...rows]),
     list([...new Set(worlds.map(({ world, about }) => `${world}: ${about}.`))]),
   ]
 }
@@ -223,11 +223,9 @@ export function claimsBlocks({ plan, strategies, simulation }) {
       ...columns.map(() => NONE),
     ],
   ]
+  const about = `**The published claims**, and the same computed from the published percentiles, from the means of the simulation${own[0] ? ` with ${own[0].workers} in flight` : ''}, and from the means of the trials over uneven endpoints.`
   return [
-    paragraph(
-      `**The published claims**, and the same computed from the published percentiles, from the means of the simulation${own[0] ? ` with ${own[0].workers} in flight` : ''}, and from the means of the trials over uneven endpoints.`,
-    ),
-    table(['claim', 'published', 'by its figures', ...columns.map(({ name }) => name)], rows),
+    ...titled(about, ['claim', 'published', 'by its figures', ...columns.map(({ name }) => name)], rows),
     list([
       'Time saved is the sum over all requests; requests in flight together save it together.',
       'Requests saved: the publication estimates them without a control group. Here, clients repeat each request until it succeeds, so adaptive saves requests only by meeting fewer errors. Where no endpoint fails, it saves none.',

@@ -61,11 +61,11 @@ export function nextStep(plan, records) {
     visit_s: visitTime_s(part, plan),
     later_s: durationOf({ ...plan, parts: later }),
     counts: isTimely,
+    // A balancer begins each trial without anything it learned in another one.
+    restarts: true,
   }
   const own = records.filter(({ at }) => at.part === part)
-  const step = nextTrial(matrix, own, [])
-  // A balancer begins each trial without anything it learned in another one.
-  return step ? { ...step, restart: true } : nextStep({ ...plan, parts: later }, records)
+  return nextTrial(matrix, own, []) ?? nextStep({ ...plan, parts: later }, records)
 }
 
 /** Duration in seconds, without the simulation. @param {BalancePlan} plan */

@@ -1,7 +1,7 @@
 import { count, tenthPercent } from '../../../load/report/format.js'
 import { groupBy } from '../../stats/design.js'
 import { ratioText } from '../../stats/effects.js'
-import { isSound, whyUnsound } from '../../stats/sound.js'
+import { unmeasured } from '../../stats/sound.js'
 import { PERCENTILES } from './figures.js'
 import { allLower } from './published.js'
 import { cellsOf, REFERENCE } from './steps.js'
@@ -94,11 +94,6 @@ function whereLower(own) {
 
 /** Names a strategy without a sound trial, which rules out an answer, or null. @param {BalancePlan} plan @param {Records} records */
 export function problemOf(plan, records) {
-  for (const { part, strategy } of cellsOf(plan)) {
-    const own = records.filter(({ cell }) => cell.part === part && cell.strategy === strategy)
-    if (own.some(isSound)) continue
-    const last = own.at(-1)
-    return `${part}: ${strategy} had no trial that counts: ${last ? whyUnsound(last) : 'no trial'}`
-  }
-  return null
+  const missing = unmeasured(cellsOf(plan), records)
+  return missing && `${missing.cell.part}: ${missing.cell.strategy} ${missing.why}`
 }

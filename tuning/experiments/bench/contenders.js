@@ -3,9 +3,10 @@ import { fileURLToPath } from 'node:url'
 import { startGenerator } from '../../../load/generators/drive.js'
 import { count } from '../../../load/report/format.js'
 import { startListening } from '../../../load/system/listening.js'
-import { coresOf, nofileOf } from '../../../load/system/machine.js'
+import { nofileOf } from '../../../load/system/machine.js'
 import { NODE_FLAGS } from '../../../load/targets/index.js'
 import { NULL_SERVER } from '../../../load/verdict/preflight/ceiling.js'
+import { openGroup } from '../../knobs/group.js'
 import { openCell } from '../../knobs/open-cell.js'
 import { openDirect, ROWS_PER_COMMIT } from './direct/direct.js'
 import { CROWDS, FAR_CONNECTIONS, SATURATION_CONNECTIONS } from './tables.js'
@@ -146,17 +147,12 @@ export async function openContender({ name, kind, cell, file }, place) {
   const countsRows = kind !== 'floor'
   const pool = { POOL_MAX: String(POOL_MAX), POOL_IDLE_TIMEOUT_MS: String(IDLE_MS) }
   const own = { DATABASE_URL: databaseUrl, ...pool, NODE_ENV: 'production' }
-  const { service, ports } = await startListening(name, { cores, env: { ...env, ...own }, logFile }, 1, ([port]) => {
-    return [process.execPath, ...NODE_FLAGS, path.resolve(PEERS, file), String(port)]
+  return openGroup(async (services) => {
+    const { service, ports } = await startListening(name, { cores, env: { ...env, ...own }, logFile }, 1, ([port]) => {
+      return [process.execPath, ...NODE_FLAGS, path.resolve(PEERS, file), String(port)]
+    })
+    services.push(service)
+    const settings = { POOL_MAX: countsRows ? POOL_MAX : null, NOFILE: nofileOf(service.pid) }
+    return { countsRows, url: `http://127.0.0.1:${ports[0]}/user`, settings }
   })
-  return {
-    kind: 'local',
-    countsRows,
-    url: `http://127.0.0.1:${ports[0]}/user`,
-    adminUrl: null,
-    metricsUrl: null,
-    cores: coresOf(service.pid),
-    settings: { POOL_MAX: countsRows ? POOL_MAX : null, NOFILE: nofileOf(service.pid) },
-    ...service,
-  }
 }

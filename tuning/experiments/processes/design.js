@@ -26,6 +26,8 @@ export function matrixOf(plan) {
   return {
     visits: matrixVisits({ units: setupsOf(plan).map((cell) => ({ cell })), blocks, seed: mix.seed }),
     loadOf: () => ({ driver: 'autocannon', loop: 'closed', rate_rps: null, connections, warmup_s, duration_s }),
+    // Each trial gets processes of its own, so that no set-up keeps a warmer one.
+    restarts: true,
     visit_s: warmup_s + duration_s + START_S,
   }
 }

@@ -38,11 +38,7 @@ export const processes = {
   INSERT_MODE=single npm run processes -- --duration 10s`,
   plan: planOf,
   size: (plan) => `${matrixOf(plan).visits.length} trials: about ${Math.ceil(durationOf(matrixOf(plan)) / 60)} min`,
-  design: (plan, records, notApplied) => {
-    const step = nextTrial(matrixOf(plan), records, notApplied)
-    // Each trial gets processes of its own, so that no set-up keeps a warmer one.
-    return step && { ...step, restart: true }
-  },
+  design: (plan, records, notApplied) => nextTrial(matrixOf(plan), records, notApplied),
   open: openSetup,
   pinning: ({ cores }) => {
     if (!cores) return 'Nothing was pinned: this system has one core, or no taskset.'

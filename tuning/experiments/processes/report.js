@@ -3,7 +3,7 @@ import { count, isSameCell, milliseconds, NONE } from '../../../load/report/form
 import { median } from '../../../load/verdict/ranks.js'
 import { byBlock, pairedRatio, ratioText } from '../../stats/effects.js'
 import { trialsAt } from '../../stats/matrix.js'
-import { GENERATOR_LIMIT, generatorWasLimit, isSound, leftOut, whyUnsound } from '../../stats/sound.js'
+import { GENERATOR_LIMIT, generatorWasLimit, isSound, leftOut, unmeasured } from '../../stats/sound.js'
 import { setupsOf, toHaproxy } from './design.js'
 
 /**
@@ -20,11 +20,9 @@ const REFERENCE = toHaproxy(1)
 export function analyse(plan, records) {
   const sound = trialsAt(records, {}, isSound)
   const setups = setupsOf(plan).flatMap((setup) => figuresOf(setup, sound))
-  const missing = setupsOf(plan).find((setup) => !sound.some(({ cell }) => isSameCell(cell, setup)))
-  const last = records.findLast(({ cell }) => missing && isSameCell(cell, missing))
-  const why = last ? whyUnsound(last) : 'no trial'
+  const missing = unmeasured(setupsOf(plan), records)
   return {
-    problem: missing ? `${nameOf(missing)} had no trial that counts: ${why}` : null,
+    problem: missing && `${nameOf(missing.cell)} ${missing.why}`,
     kept: { answer: answerText(setups), setups },
     ...{ plan, setups, leftOut: leftOut(records) },
   }
