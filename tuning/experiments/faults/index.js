@@ -26,10 +26,14 @@ import { quotaProblem, throttleApi, throttlePostgres } from './quota.js'
 /** V8 reports neither incremental marking nor the work of its helper threads; with these flags it stops the program and marks in one go. */
 const SMALL_HEAP = ['--max-old-space-size=168', '--max-semi-space-size=2', '--no-incremental-marking']
 
-/** Overlapping work in the API and in Postgres. @param {string} preload @returns {Omit<Fault, 'resource' | 'about'>} */
+/** A fault that only a proof can name for sure. @template F @param {F} fault */
+const hard = (fault) => ({ ...fault, dosed: true, hard: true })
+
+/** A quota of CPU, which not every machine can set. @param {Plant} plant */
+const quota = (plant) => ({ plant, problem: quotaProblem, here: true })
+
+/** Overlapping work in the API and in Postgres. @param {string} preload */
 const pair = (preload) => ({
-  dosed: true,
-  hard: true,
   settings: { INSERT_MODE: 'prepared' },
   preload,
   load: { rate_rps: 2000 },
@@ -73,9 +77,7 @@ export const FAULTS = {
     about: 'the control group of the API may use 5 ms of CPU in every 100 ms',
     dosed: true,
     load: { rate_rps: 2000 },
-    plant: throttleApi(5),
-    problem: quotaProblem,
-    here: true,
+    ...quota(throttleApi(5)),
   },
   'postgres-cpu-quota': {
     resource: 'postgres-quota',
@@ -83,9 +85,7 @@ export const FAULTS = {
     dosed: true,
     settings: { INSERT_MODE: 'prepared' },
     load: { rate_rps: 2000 },
-    plant: throttlePostgres(5),
-    problem: quotaProblem,
-    here: true,
+    ...quota(throttlePostgres(5)),
   },
   'pool-of-one': {
     resource: 'pool-size',
@@ -200,70 +200,60 @@ export const FAULTS = {
     plant: crowd(4),
     here: true,
   },
-  'service-before-postgres': {
+  'service-before-postgres': hard({
     resource: 'api-cpu',
     about: 'each POST costs the API 2 ms of CPU, and each row costs Postgres 1 ms',
     ...pair('spin-2ms'),
-  },
-  'postgres-before-service': {
+  }),
+  'postgres-before-service': hard({
     resource: 'postgres-cpu',
     about: 'each row costs Postgres 1 ms of CPU, and each POST costs the API 0.5 ms',
     ...pair('spin-half'),
-  },
-  'service-like-postgres': {
+  }),
+  'service-like-postgres': hard({
     resource: 'api-cpu',
     about: 'each POST costs the API 1 ms of CPU, and each row costs Postgres 1 ms',
     ...pair('spin'),
     alike: 'postgres-cpu',
-  },
-  'service-near-postgres': {
+  }),
+  'service-near-postgres': hard({
     resource: 'api-cpu',
     about: 'each POST costs the API 1.25 ms of CPU, and each row costs Postgres 1 ms',
     ...pair('spin-quarter-more'),
     alike: 'postgres-cpu',
-  },
-  'crowded-handler': {
+  }),
+  'crowded-handler': hard({
     resource: 'api-cpu',
     about: 'each POST burns 2 ms of the API core, but only while more than 8 are in flight',
-    dosed: true,
-    hard: true,
     preload: 'crowded',
     load: { rate_rps: 4000 },
-  },
-  'short-lock': {
+  }),
+  'short-lock': hard({
     resource: 'postgres-lock',
     about: 'each statement holds the same lock for 2 ms, which shows only where statements meet',
-    dosed: true,
-    hard: true,
     settings: { INSERT_MODE: 'prepared' },
     load: { rate_rps: 2000 },
     plant: trigger('short-lock.sql'),
-  },
-  'one-at-a-time': {
+  }),
+  'one-at-a-time': hard({
     resource: 'lock-step',
     about: 'a lock in the service: one request at a time costs it 1 ms of CPU, then Postgres 1 ms',
     ...pair('one-at-a-time'),
-  },
-  'often-held-lock': {
+  }),
+  'often-held-lock': hard({
     resource: 'postgres-lock',
     about: 'the table is locked for 60 of every 80 ms',
-    dosed: true,
-    hard: true,
     settings: { INSERT_MODE: 'prepared' },
     load: { rate_rps: 4000 },
     plant: holdLock({ held_ms: 60, free_ms: 20 }),
-  },
-  'postgres-larger-quota': {
+  }),
+  'postgres-larger-quota': hard({
     resource: 'postgres-quota',
     about: 'the control group of Postgres may use 20 ms of CPU in every 100 ms',
-    dosed: true,
-    hard: true,
     settings: { INSERT_MODE: 'prepared' },
     load: { rate_rps: 8000 },
-    plant: throttlePostgres(20),
-    problem: quotaProblem,
-    here: true,
-  },
+    ...quota(throttlePostgres(20)),
+  }),
   none: {
     resource: 'none-reached',
     about: 'nothing is planted',
