@@ -65,15 +65,10 @@ export function shapeText(ratios) {
 
 /** @param {Simulation} simulation */
 function simulatedSentence({ few, worlds }) {
-  const found = groupBy(
-    [...groupBy(worlds, ({ workers }) => String(workers))].map(([workers, own]) => ({
-      workers,
-      where: whereLower(own),
-    })),
-    ({ where }) => where,
-  )
+  const byWorkers = [...groupBy(worlds, ({ workers }) => String(workers))]
+  const found = groupBy(byWorkers, ([, own]) => whereLower(own))
   const sentences = [...found].map(([where, all]) => {
-    const numbers = all.map(({ workers }) => workers).join(' and with ')
+    const numbers = all.map(([workers]) => workers).join(' and with ')
     return `With ${numbers} ${numbers === '1' ? 'request' : 'requests'} in flight, adaptive is lower in all four percentiles over ${where}.`
   })
   const chance = `Could the published gain be mere chance? Round robin's percentiles come from only ${few.samples} requests, which may have been slow by chance. Suppose that they are its true percentiles. Of ${count(few.draws)} random samples of ${few.samples} latencies from such a round robin, ${tenthPercent(few.all_lower_ratio)} are by chance slower than the truth in all four percentiles, and ${tenthPercent(few.as_published_ratio)} by at least adaptive's published gain.`

@@ -79,10 +79,8 @@ function usable(records, { phase }) {
 
 /** Share of requests that a side answered successfully: the median over the trials that loaded it. @param {TrialRecord[]} records @param {string} side */
 export function successOf(records, side) {
-  const known = records.map(
-    (record) => ofOwn(({ traffic }) => traffic.success_ratio)(record, side) ?? record.beside?.success_ratios?.[side],
-  )
-  return median(known.filter((ratio) => ratio !== undefined))
+  const own = ofOwn(({ traffic }) => traffic.success_ratio)
+  return median(records.map((record) => own(record, side) ?? record.beside?.success_ratios?.[side]))
 }
 
 /** @param {TrialRecord} record @param {string} side */

@@ -38,11 +38,8 @@ export function eachTable({ plan, mains, work, each }) {
 
 /** The steps of each request's climbs. @param {RampFindings} findings @returns {Block[]} */
 export function eachSteps({ each }) {
-  const steps = rungTable(
-    each.flatMap(({ series }) => series),
-    'each-rungs',
-  )
-  return [heading('Each request alone', { detail: true }), steps]
+  const all = each.flatMap(({ series }) => series)
+  return [heading('Each request alone', { detail: true }), rungTable(all, 'each-rungs')]
 }
 
 /** How each request was measured. @param {RampFindings} findings */

@@ -1,7 +1,7 @@
 import { list, table, titled } from '../../../load/report/blocks.js'
 import { cellName, NONE, percent } from '../../../load/report/format.js'
 import { groupBy } from '../../stats/design.js'
-import { digits, mainEffects, noiseOf, observationsOf, ratioText } from '../../stats/effects.js'
+import { digits, mainEffects, observationsOf, ratioText } from '../../stats/effects.js'
 import { trialsAt } from '../../stats/matrix.js'
 import { successOf } from '../../stats/measures.js'
 import { OFFERED } from './presets.js'
@@ -36,11 +36,9 @@ const KINDS = /** @type {(keyof typeof OFFERED)[]} */ (Object.keys(OFFERED))
 export function effectsByLoad(knobs, records) {
   const trials = KINDS.map((kind) => ({ kind, own: trialsAt(records, { kind }) }))
   const effectsOf = (/** @type {TrialRecord[]} */ own, /** @type {Factor} */ knob) => {
-    const all = Object.entries(SEEN).map(([seen, value]) => {
-      const observations = observationsOf(own, value)
-      return [seen, mainEffects(observations, knob, noiseOf(observations))]
+    return Object.entries(SEEN).flatMap(([seen, value]) => {
+      return mainEffects(observationsOf(own, value), knob).map((effect) => ({ seen, ...effect }))
     })
-    return /** @type {Record<keyof typeof SEEN, Effect[]>} */ (Object.fromEntries(all))
   }
   return knobs.flatMap((knob) => {
     const known = trials.map(({ kind, own }) => ({ kind, own, effects: effectsOf(own, knob) }))
@@ -51,9 +49,7 @@ export function effectsByLoad(knobs, records) {
       isReference: nth === 0,
       loads: known.map(({ kind, own, effects }) => ({
         kind,
-        effects: Object.entries(effects).flatMap(([seen, of]) =>
-          of.filter((one) => one.level === level).map((effect) => ({ seen, ...effect })),
-        ),
+        effects: effects.filter((one) => one.level === level),
         lost: lostOf(own.filter(({ cell }) => cell[knob.name] === level)),
       })),
     }))

@@ -255,10 +255,8 @@ function methodLines({ preset, anchor, blocks, capacity_rps, searched, plateau_r
 }
 
 /** The recommended settings as a file that the API takes as its `.env`. @param {TuneFindings} findings @param {Run} run */
-export function matrixFiles(
-  { problem, kept: { recommended: levels }, choices, finals, fixed },
-  { run_id, machine, interrupted },
-) {
+export function matrixFiles({ problem, kept, choices, finals, fixed }, { run_id, machine, interrupted }) {
+  const { recommended: levels } = kept
   if (problem || !levels || interrupted) return /** @type {Record<string, string>} */ ({})
   const turned = Object.entries(levels).filter(([name]) => !(name in fixed))
   const lines = turned.map(([name, level]) => {

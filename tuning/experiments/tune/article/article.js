@@ -156,6 +156,8 @@ export function analyseArticle({ preset, blocks, duration_s }, records) {
   const trialsOf = (/** @type {number} */ row, /** @type {Generator} */ generator) => {
     return trialsAt(records, { row, generator }, counts)
   }
+  const byDefaults = PUBLISHED.rows.flatMap((_, row) => trialsOf(row, 'vegeta-unbounded'))
+  const bounded = OVERLOADS.flatMap((row) => trialsOf(row - 1, 'paced'))
   const bySockets = SOCKETS.map((sockets) => trialsAt(records, { sockets }, counts))
   const conclusions = conclusionsOf((row, generator) => trialsOf(row - 1, generator), bySockets)
   return {
@@ -172,11 +174,7 @@ export function analyseArticle({ preset, blocks, duration_s }, records) {
     sockets: bySockets.every((own) => own.length === 0)
       ? []
       : bySockets.map((trials, i) => socketsRow(SOCKETS[i], trials)),
-    idle: idleText(
-      PUBLISHED.rows.flatMap((_, row) => trialsOf(row, 'vegeta-unbounded')),
-      OVERLOADS.flatMap((row) => trialsOf(row - 1, 'paced')),
-      PUBLISHED,
-    ),
+    idle: idleText(byDefaults, bounded, PUBLISHED),
     rows: PUBLISHED.rows.map((published, row) => ({
       published,
       offered_rps: offeredHere(row, peak_rps),
