@@ -136,6 +136,14 @@ function readValue(name, { value, parse, shown, expected, multiple }, raw) {
 /** A flag for a whole number. @param {string} about @param {number} min @param {number} max */
 export const numberFlag = (about, min, max) => ({ value: 'N', about, ...wholeNumber(min, max) })
 
+/** A flag without a value. @param {string} about */
+export const switchFlag = (about) => ({ value: '', about })
+
+/** A flag for the number of blocks. @param {string} once what each block does once, such as `fault is planted` @param {number} usual */
+export const blocksFlag = (once, usual) => {
+  return numberFlag(`blocks, in each of which every ${once} once (default ${usual})`, 1, 100)
+}
+
 /** A flag for a seed. @param {string} about */
 export const seedFlag = (about) => numberFlag(about, 0, 2 ** 32 - 1)
 

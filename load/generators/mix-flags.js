@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto'
 import { keptHeader, WITHHELD } from '../command/credentials.js'
 import { UsageError } from '../command/errors.js'
-import { header } from '../command/flags.js'
+import { header, switchFlag } from '../command/flags.js'
 import { REFERENCES, resolveText } from '../command/references.js'
 import { columnsFor } from './data-file.js'
 import { readText, readUpTo } from './flag-file.js'
@@ -47,7 +47,7 @@ export const MIX_FLAGS = {
     about: 'JSON file with several weighted requests, see load/README.md#several-requests-by-weight',
   },
   data: { value: 'FILE', about: 'CSV or NDJSON file; its rows fill {{data COLUMN}} in the mix in turn' },
-  yes: { value: '', about: 'do not ask before loading a service on another machine' },
+  yes: switchFlag('do not ask before loading a service on another machine'),
   without: { value: 'NAME', about: 'leave out this entry of the mix (repeatable)', multiple: true },
 }
 

@@ -1,7 +1,15 @@
 import { SETTINGS } from '../../api/settings.js'
 import { keptDatabaseUrl, WITHHELD } from '../command/credentials.js'
 import { UsageError } from '../command/errors.js'
-import { durationFlag, numberFlag, oneOf, ratioOfPercent, seedFlag, wholeNumbers } from '../command/flags.js'
+import {
+  durationFlag,
+  numberFlag,
+  oneOf,
+  ratioOfPercent,
+  seedFlag,
+  switchFlag,
+  wholeNumbers,
+} from '../command/flags.js'
 import { REFERENCES, resolveText, urlFlag } from '../command/references.js'
 import { mostConnections } from '../generators/connections.js'
 import { DRIVERS } from '../generators/drivers/index.js'
@@ -81,15 +89,11 @@ export const PLAN_FLAGS = {
   sustained: durationFlag(
     'in a search, length of the last trial at the highest rate that passed; longer than 10s. It includes a CHECKPOINT of Postgres, unless that belongs to a service behind --url',
   ),
-  'no-confirm': { value: '', about: 'skip the check that relaxing the limit moves the capacity' },
-  'no-proof': {
-    value: '',
-    about: 'skip the proof of the limit, which slows each suspect in turn (saves one to two minutes)',
-  },
-  quick: {
-    value: '',
-    about: 'a search with a wider interval, and neither the check by relaxing nor the proof: under two minutes',
-  },
+  'no-confirm': switchFlag('skip the check that relaxing the limit moves the capacity'),
+  'no-proof': switchFlag('skip the proof of the limit, which slows each suspect in turn (saves one to two minutes)'),
+  quick: switchFlag(
+    'a search with a wider interval, and neither the check by relaxing nor the proof: under two minutes',
+  ),
   dose: {
     ...numberFlag(
       'by how much each suspect is slowed (default 10); 0 tests the proof itself: every interval should contain 0',
@@ -106,8 +110,8 @@ export const PLAN_FLAGS = {
     expected: 'the id of a running process that did not start this one',
     multiple: true,
   },
-  'no-keep-alive': { value: '', about: 'a connection for each request' },
-  unbounded: { value: '', about: 'run vegeta with its defaults, which bound neither workers nor connections' },
+  'no-keep-alive': switchFlag('a connection for each request'),
+  unbounded: switchFlag('run vegeta with its defaults, which bound neither workers nor connections'),
   url: urlFlag('url', 'load a running service; Redline does not touch its database'),
   start: {
     value: 'COMMAND',

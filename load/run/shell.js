@@ -6,7 +6,7 @@ import { askAt } from '../command/ask.js'
 import { keptUrl } from '../command/credentials.js'
 import { readEnvironment } from '../command/environment.js'
 import { NotReady, RemoteError, ServiceEnded, UsageError } from '../command/errors.js'
-import { helpText, likelyName, parseCommand } from '../command/flags.js'
+import { helpText, likelyName, parseCommand, switchFlag } from '../command/flags.js'
 import { spoken } from '../command/spoken.js'
 import { refuseSwallowed } from '../command/swallowed.js'
 import { printable } from '../report/format.js'
@@ -31,8 +31,8 @@ const RESUME = {
   parse: (/** @type {string} */ text) => text || undefined,
 }
 const COMMON = {
-  json: { value: '', about: 'print only the answer, as JSON, on stdout' },
-  help: { value: '', about: 'this text' },
+  json: switchFlag('print only the answer, as JSON, on stdout'),
+  help: switchFlag('this text'),
 }
 
 /**

@@ -1,7 +1,7 @@
 import path from 'node:path'
 import { withDatabase } from '../../load/command/environment.js'
 import { OtherConditions, UsageError } from '../../load/command/errors.js'
-import { numberFlag, seedFlag } from '../../load/command/flags.js'
+import { numberFlag, seedFlag, switchFlag } from '../../load/command/flags.js'
 import { spoken } from '../../load/command/spoken.js'
 import { paragraph, table } from '../../load/report/blocks.js'
 import { terminalOf } from '../../load/report/terminal.js'
@@ -25,15 +25,15 @@ const DEFAULTS = { out: path.join('results', 'workshop') }
 const DEFAULT_SEED = 1
 
 const FLAGS = {
-  list: { value: '', about: 'shows the exercises and your progress' },
+  list: switchFlag('shows the exercises and your progress'),
   exercise: numberFlag('plays this one (default: the first that is not solved)', 1, EXERCISES.length),
-  solution: { value: '', about: 'plays the solution from where you are: shows its answers, and measures them' },
+  solution: switchFlag('plays the solution from where you are: shows its answers, and measures them'),
   'hand-in': { value: 'FILE.json', about: 'writes what you did to one file, for the teacher' },
-  reset: { value: '', about: 'forgets the answers and measurements of --exercise N, or of all exercises' },
+  reset: switchFlag('forgets the answers and measurements of --exercise N, or of all exercises'),
   out: { value: 'DIR', about: `folder for progress and results (default ${DEFAULTS.out})` },
   ...DATABASE_FLAG,
   seed: seedFlag(`seed of the users (default ${DEFAULT_SEED})`),
-  json: { value: '', about: 'the progress as JSON on stdout, and nothing else there; the exercise goes to stderr' },
+  json: switchFlag('the progress as JSON on stdout, and nothing else there; the exercise goes to stderr'),
 }
 
 /** `npm run workshop`: exercises that are decided by measurement. @type {Action} */

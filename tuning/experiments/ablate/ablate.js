@@ -1,5 +1,5 @@
 import { UsageError } from '../../../load/command/errors.js'
-import { durationFlag, numberFlag, seedFlag, someOf } from '../../../load/command/flags.js'
+import { durationFlag, numberFlag, seedFlag, someOf, switchFlag } from '../../../load/command/flags.js'
 import { localPlan } from '../../../load/run/plan.js'
 import { SSH_FLAGS, sshPlanOf } from '../../../load/system/ssh/plan.js'
 import { analyse, report } from './report.js'
@@ -46,14 +46,10 @@ const FLAGS = {
   turns: numberFlag(`turns of each variant, for the budget (default about ${USUAL.rounds})`, 1, MOST_ROUNDS),
   blocks: numberFlag(`passes of the closed loops over all variants (default ${USUAL.blocks})`, 1, 1000),
   duration: durationFlag(`duration of each trial of the closed loops (default ${USUAL.duration / 1000}s)`),
-  'no-proof': {
-    value: '',
-    about: 'skip the proof, from which the gain of each removal is forecast (saves a minute)',
-  },
-  quick: {
-    value: '',
-    about: 'fewer turns, each closed loop once (so that no throughput is settled), and no proof: under two minutes',
-  },
+  'no-proof': switchFlag('skip the proof, from which the gain of each removal is forecast (saves a minute)'),
+  quick: switchFlag(
+    'fewer turns, each closed loop once (so that no throughput is settled), and no proof: under two minutes',
+  ),
   seed: seedFlag(`seed of the order and the users (default ${DEFAULTS.seed})`),
   ...SSH_FLAGS,
 }

@@ -1,5 +1,5 @@
 import { UsageError } from '../../../load/command/errors.js'
-import { duration, durationFlag, numberFlag, seedFlag, someOf } from '../../../load/command/flags.js'
+import { duration, durationFlag, numberFlag, seedFlag, someOf, switchFlag } from '../../../load/command/flags.js'
 import { localPlan } from '../../../load/run/plan.js'
 import { findHaproxy, HAPROXY_FLAG, NO_HAPROXY } from '../../knobs/haproxy.js'
 import { PUBLISHED_PARAMETERS } from './balancers.js'
@@ -77,7 +77,7 @@ const FLAGS = {
   only: { value: 'A,B,C', about: `some of ${PARTS.join(', ')}`, ...someOf(PARTS) },
   blocks: numberFlag('passes over the strategies, in every part', 1, 1000),
   haproxy: HAPROXY_FLAG,
-  quick: { value: '', about: 'fewer and shorter trials: under two minutes' },
+  quick: switchFlag('fewer and shorter trials: under two minutes'),
   seed: seedFlag(`seed of the orders and responses (default ${DEFAULTS.seed})`),
 }
 

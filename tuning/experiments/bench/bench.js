@@ -1,4 +1,4 @@
-import { durationFlag, numberFlag, oneOf, seedFlag, someOf } from '../../../load/command/flags.js'
+import { blocksFlag, durationFlag, oneOf, seedFlag, someOf, switchFlag } from '../../../load/command/flags.js'
 import { DRIVERS } from '../../../load/generators/drivers/index.js'
 import { localPlan } from '../../../load/run/plan.js'
 import { median } from '../../../load/verdict/ranks.js'
@@ -17,8 +17,8 @@ import { BUSY_RATE_RPS, FAR_LOW_RATE_RPS, LOW_RATE_RPS, TABLES } from './tables.
  */
 
 /** @type {Record<string, any>} */
-const DEFAULTS = { repeats: 8, duration: 1000, seed: 1, driver: 'autocannon' }
-const QUICK = { repeats: 1, duration: 500 }
+const DEFAULTS = { blocks: 8, duration: 1000, seed: 1, driver: 'autocannon' }
+const QUICK = { blocks: 1, duration: 500 }
 const TIMEOUT_S = 10
 const NAMES = CONTENDERS.map(({ name }) => name)
 
@@ -38,18 +38,14 @@ export const bench = {
   about: 'what does an insert cost here, and elsewhere?',
   details: 'All servers run at once and are loaded in turn, so the figures in a ratio are measured seconds apart.',
   flags: {
-    blocks: numberFlag(
-      `blocks, in each of which every contender is measured once (default ${DEFAULTS.repeats})`,
-      1,
-      100,
-    ),
+    blocks: blocksFlag('contender is measured', DEFAULTS.blocks),
     duration: durationFlag(`duration of each trial (default ${DEFAULTS.duration / 1000}s)`),
     driver: {
       value: 'NAME',
       about: `for closed loops: autocannon (default), or wrk at half the CPU cost (apt-get install wrk)`,
       ...oneOf(['autocannon', 'wrk']),
     },
-    quick: { value: '', about: 'one block of trials of 500ms: about two minutes' },
+    quick: switchFlag('one block of trials of 500ms: about two minutes'),
     only: { value: 'A,B,C', about: `some of ${NAMES.join(', ')}`, ...someOf(NAMES) },
     seed: seedFlag(`seed of the order and the users (default ${DEFAULTS.seed})`),
   },
@@ -57,8 +53,8 @@ export const bench = {
   npm run bench -- --quick
   npm run bench -- --only no-op,batched,fastify --blocks 3`,
   plan(flags) {
-    const usual = { ...DEFAULTS, ...(flags.quick && QUICK) }
-    const { duration: duration_ms, seed, only = NAMES, driver, repeats, blocks = repeats } = { ...usual, ...flags }
+    const given = { ...DEFAULTS, ...(flags.quick && QUICK), ...flags }
+    const { duration: duration_ms, seed, only = NAMES, driver, blocks } = given
     const contenders = NAMES.filter((name) => only.includes(name))
     const plan = localPlan({ seed, duration_s: duration_ms / 1000, timeout_s: TIMEOUT_S })
     return { ...plan, closed_driver: driver, repeats: blocks, contenders }

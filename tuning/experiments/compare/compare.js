@@ -1,6 +1,6 @@
 import { COLD_WARMUP_S } from '../../../load/capacity/ladder.js'
 import { UsageError } from '../../../load/command/errors.js'
-import { durationFlag, numberFlag, seedFlag, wholeNumbers } from '../../../load/command/flags.js'
+import { durationFlag, numberFlag, seedFlag, switchFlag, wholeNumbers } from '../../../load/command/flags.js'
 import { MIX_FLAGS, mixOf } from '../../../load/generators/mix-flags.js'
 import { localPlan } from '../../../load/run/plan.js'
 import { openSide, SIDE, SIDE_HOST_FLAGS, sideFlag, sidesOf } from '../../knobs/sides.js'
@@ -42,11 +42,10 @@ export const compare = {
     ),
     blocks: numberFlag(`passes over both sides (default ${USUAL.blocks})`, 1, 1000),
     duration: durationFlag(`duration of each closed loop (default ${USUAL.duration / 1000}s)`),
-    quick: { value: '', about: 'shorter loops, the maximum once, and no proof: under two minutes' },
-    'no-proof': {
-      value: '',
-      about: 'skip the proof of the limit of each side that Redline starts (saves one to two minutes a side)',
-    },
+    quick: switchFlag('shorter loops, the maximum once, and no proof: under two minutes'),
+    'no-proof': switchFlag(
+      'skip the proof of the limit of each side that Redline starts (saves one to two minutes a side)',
+    ),
     ...MIX_FLAGS,
     seed: seedFlag(`seed of the order and the users (default ${DEFAULTS.seed})`),
   },

@@ -1,4 +1,4 @@
-import { numberFlag, seedFlag } from '../../../load/command/flags.js'
+import { numberFlag, seedFlag, switchFlag } from '../../../load/command/flags.js'
 import { answer, table } from '../../../load/report/blocks.js'
 import { count } from '../../../load/report/format.js'
 import { BLOWS, runRounds } from './rounds.js'
@@ -17,7 +17,7 @@ export const crashTest = {
   about: 'is anything acknowledged ever lost?',
   flags: {
     blocks: numberFlag('blocks, in each of which every process is killed once (default 50, quick 5)', 1, 10_000),
-    quick: { value: '', about: 'fewer blocks: about a minute' },
+    quick: switchFlag('fewer blocks: about a minute'),
     seed: seedFlag('seed of the moments at which processes are killed (default 1)'),
   },
   examples: `  npm run crash-test                       about 10 minutes

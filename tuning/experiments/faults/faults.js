@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url'
 import { isSettled, isValid, MAX_INVALID } from '../../../load/capacity/ladder.js'
 import { nextOfProof } from '../../../load/capacity/proving.js'
 import { UsageError } from '../../../load/command/errors.js'
-import { durationFlag, numberFlag, seedFlag, someOf } from '../../../load/command/flags.js'
+import { blocksFlag, durationFlag, seedFlag, someOf, switchFlag } from '../../../load/command/flags.js'
 import { isSameCell } from '../../../load/report/format.js'
 import { localPlan } from '../../../load/run/plan.js'
 import { refuseUnnamed } from '../../../load/run/site.js'
@@ -24,7 +24,7 @@ import { runInside } from './namespace.js'
  */
 
 /** @type {Record<string, any>} */
-const DEFAULTS = { repeats: 1, duration: 3000, seed: 1 }
+const DEFAULTS = { blocks: 1, duration: 3000, seed: 1 }
 const QUICK = { duration: 1000 }
 const PROXY = fileURLToPath(new URL('proxy.js', import.meta.url))
 const NAMES = Object.keys(FAULTS)
@@ -33,6 +33,7 @@ const SLO = { p99_ms: 100, success_ratio: 1 }
 const TIMEOUT_S = 2
 const WARMUP_S = 1
 const LOAD = { driver: 'paced', loop: /** @type {const} */ ('open'), rate_rps: 1000, connections: 64 }
+const CLOSED = { driver: 'autocannon', loop: /** @type {const} */ ('closed'), rate_rps: null }
 
 /** Does the diagnosis name the limit that was planted? @type {Experiment<FaultsPlan, FaultsFindings>} */
 export const faults = {
@@ -42,16 +43,15 @@ export const faults = {
     .map(([name, { resource, about }]) => `  ${name.padEnd(22)} ${resource.padEnd(21)} ${about}`)
     .join('\n')}`,
   flags: {
-    blocks: numberFlag(`blocks, in each of which every fault is planted once (default ${DEFAULTS.repeats})`, 1, 100),
+    blocks: blocksFlag('fault is planted', DEFAULTS.blocks),
     duration: durationFlag(`duration of each trial (default ${DEFAULTS.duration / 1000}s)`),
-    quick: { value: '', about: 'trials of 1s' },
-    proof: {
-      value: '',
-      about: 'also prove each limit by dose, and plant faults that only a proof can name (one to two minutes each)',
-    },
+    quick: switchFlag('trials of 1s'),
+    proof: switchFlag(
+      'also prove each limit by dose, and plant faults that only a proof can name (one to two minutes each)',
+    ),
     only: { value: 'A,B,C', about: 'some of them', ...someOf(NAMES) },
     seed: seedFlag(`seed of the users (default ${DEFAULTS.seed})`),
-    inside: { value: '', about: 'internal: set when a run restarts itself in a network namespace' },
+    inside: switchFlag('internal: set when a run restarts itself in a network namespace'),
     ...SSH_FLAGS,
   },
   examples: `  npm run faults                    about 4 minutes
@@ -87,7 +87,7 @@ export const faults = {
 /** @param {Record<string, any>} flags @returns {FaultsPlan} */
 function planOf(flags) {
   const usual = { ...DEFAULTS, ...(flags.quick && QUICK), only: flags.proof ? NAMES : EASY }
-  const { duration: duration_ms, seed, only, repeats, blocks = repeats } = { ...usual, ...flags }
+  const { duration: duration_ms, seed, only, blocks } = { ...usual, ...flags }
   const ssh = sshPlanOf(flags)
   const plan = { ...localPlan({ seed, duration_s: duration_ms / 1000, timeout_s: TIMEOUT_S }), ssh }
   const names = NAMES.filter((name) => only.includes(name) && !(ssh && FAULTS[name].here))
@@ -129,12 +129,7 @@ function design(plan, records, notApplied = []) {
     if (notch && !isSettled(again, isValid, MAX_INVALID)) return { ...step, cell }
     if (!plan.proves || !FAULTS[fault].dosed) continue
     const changed = notch && 'POOL_MAX' in notch ? [cell] : []
-    const closed = {
-      driver: 'autocannon',
-      loop: /** @type {const} */ ('closed'),
-      rate_rps: null,
-      connections: Math.min(load.connections, mostInTime(planted)),
-    }
+    const closed = { ...CLOSED, connections: Math.min(load.connections, mostInTime(planted)) }
     const proof = nextOfProof(plan, own, { seen: planted, load: closed, changed })
     if (proof) return { ...proof, at: { ...proof.at, block } }
   }

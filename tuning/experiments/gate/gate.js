@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs'
 import path from 'node:path'
-import { numberFlag, percentFlag, seedFlag } from '../../../load/command/flags.js'
+import { numberFlag, percentFlag, seedFlag, switchFlag } from '../../../load/command/flags.js'
 import { urlFlag } from '../../../load/command/references.js'
 import { MIX_FLAGS, mixOf } from '../../../load/generators/mix-flags.js'
 import { refuse } from '../../../load/run/misfits.js'
@@ -59,9 +59,9 @@ export const gate = {
     'pid-base': pidFlag('process of --url-base, to judge the CPU per request (default: judge the throughput)'),
     'pid-head': pidFlag('process of --url-head'),
     tolerance: percentFlag(`accepted loss in percent (default ${DEFAULTS.tolerance})`),
-    'allow-undecided': { value: '', about: 'exit code 0 also for an undecided answer' },
+    'allow-undecided': switchFlag('exit code 0 also for an undecided answer'),
     blocks: numberFlag(`maximum number of starts of each side (default ${DEFAULTS.blocks})`, 3, MOST_BLOCKS),
-    quick: { value: '', about: `at most ${QUICK_BLOCKS} blocks: under two minutes` },
+    quick: switchFlag(`at most ${QUICK_BLOCKS} blocks: under two minutes`),
     ...MIX_FLAGS,
     seed: seedFlag(`of the order and the requests (default ${DEFAULTS.seed})`),
   },

@@ -1,4 +1,4 @@
-import { durationFlag, numberFlag, seedFlag } from '../../../load/command/flags.js'
+import { blocksFlag, durationFlag, numberFlag, seedFlag, switchFlag } from '../../../load/command/flags.js'
 import { startGenerator } from '../../../load/generators/drive.js'
 import { DRIVERS } from '../../../load/generators/drivers/index.js'
 import { createUserMix } from '../../../load/generators/mix.js'
@@ -31,18 +31,14 @@ export const generators = {
   flags: {
     rate: numberFlag(`requests per second (default ${DEFAULTS.rate})`, 1, 100_000),
     duration: durationFlag(`duration of each measurement (default ${DEFAULTS.duration / 1000}s)`),
-    blocks: numberFlag(
-      `blocks, in each of which every generator is measured once (default ${DEFAULTS.blocks})`,
-      1,
-      100,
-    ),
-    quick: { value: '', about: 'one block of short measurements: under a minute' },
+    blocks: blocksFlag('generator is measured', DEFAULTS.blocks),
+    quick: switchFlag('one block of short measurements: under a minute'),
     seed: seedFlag(`seed of the users (default ${DEFAULTS.seed})`),
   },
   examples: '  npm run bench:generators          up to two minutes\n  npm run bench:generators -- --blocks 5',
   plan(given) {
-    const usual = given.quick ? { ...DEFAULTS, ...QUICK } : DEFAULTS
-    const { rate: rate_rps, duration: duration_ms, blocks, seed } = { ...usual, ...given }
+    const all = { ...DEFAULTS, ...(given.quick && QUICK), ...given }
+    const { rate: rate_rps, duration: duration_ms, blocks, seed } = all
     return { rate_rps, duration_s: duration_ms / 1000, blocks, connections: CONNECTIONS, seed }
   },
   async *measure(plan, { signal, progress }) {

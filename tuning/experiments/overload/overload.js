@@ -1,6 +1,6 @@
 import { COLD_WARMUP_S, isValid, MAX_INVALID } from '../../../load/capacity/ladder.js'
 import { NotApplied, UsageError } from '../../../load/command/errors.js'
-import { duration, durationFlag, numberFlag, seedFlag } from '../../../load/command/flags.js'
+import { duration, durationFlag, numberFlag, seedFlag, switchFlag } from '../../../load/command/flags.js'
 import { answer, method, table } from '../../../load/report/blocks.js'
 import { breakdown, count, mebibytes, milliseconds, NONE, offered, wholePercent } from '../../../load/report/format.js'
 import { localPlan } from '../../../load/run/plan.js'
@@ -18,8 +18,8 @@ import { spread } from '../../stats/spread.js'
  * @import { Matrix, Visit } from '../../stats/matrix.js'
  */
 
-const DEFAULTS = { repeats: 5, duration: 15_000, connections: 2000, seed: 1 }
-const QUICK = { repeats: 1, duration: 10_000 }
+const DEFAULTS = { blocks: 5, duration: 15_000, connections: 2000, seed: 1 }
+const QUICK = { blocks: 1, duration: 10_000 }
 const TIMEOUT_S = 5
 /** Maximum level of the knob DB_DELAY_MS (tuning/knobs). */
 const MAX_DELAY_MS = 1000
@@ -40,9 +40,9 @@ export const overload = {
   name: 'overload',
   about: 'how much of the peak is left at two and three times its rate?',
   flags: {
-    blocks: numberFlag(`passes over all loads (default ${DEFAULTS.repeats})`, 1, 100),
+    blocks: numberFlag(`passes over all loads (default ${DEFAULTS.blocks})`, 1, 100),
     duration: durationFlag(`duration of each overload (default ${DEFAULTS.duration / 1000}s)`),
-    quick: { value: '', about: 'one block, overloads of 10s: about a minute' },
+    quick: switchFlag('one block, overloads of 10s: about a minute'),
     'db-delay': {
       ...durationFlag('simulated slowness of the database: added to each statement (default none)'),
       parse: delay,
@@ -55,8 +55,8 @@ export const overload = {
   npm run overload -- --quick
   MAX_QUEUE_MS=100 INSERT_MODE=prepared npm run overload -- --duration 10s`,
   plan(flags) {
-    const usual = { ...DEFAULTS, ...(flags.quick && QUICK) }
-    const { duration: duration_ms, connections, seed, repeats, blocks = repeats } = { ...usual, ...flags }
+    const given = { ...DEFAULTS, ...(flags.quick && QUICK), ...flags }
+    const { duration: duration_ms, connections, seed, blocks } = given
     const far = flags['db-delay'] && { cell: { DB_DELAY_MS: flags['db-delay'] } }
     const plan = localPlan({ seed, duration_s: duration_ms / 1000, timeout_s: TIMEOUT_S })
     return { ...plan, blocks, open: connections, ...far }
@@ -161,10 +161,8 @@ const NAMES = [PEAK, CROWD, ...SHARES.map((share, i) => loadName(share, SHARES[i
 
 /** 86 [81–95] % @param {number[]} ratios */
 function percents(ratios) {
-  const text = spread(
-    ratios.map((ratio) => ratio * 100),
-    0,
-  )
+  const shares = ratios.map((ratio) => ratio * 100)
+  const text = spread(shares, 0)
   return text === NONE ? NONE : `${text} %`
 }
 
@@ -187,15 +185,13 @@ function loadTable(loads) {
   const rows = loads.map(({ name, trials, of_peak, of_crowd }) => {
     const of = (/** @type {(record: TrialRecord) => number | undefined} */ value) =>
       trials.map((record) => value(record) ?? Number.NaN)
+    const goodputs_rps = of(({ traffic }) => traffic.goodput_rps)
     const rss_bytes = Math.max(...of(({ probes }) => probes.api.rss_bytes))
     return [
       name,
       String(trials.length),
       offered(trials[0].load),
-      spread(
-        of(({ traffic }) => traffic.goodput_rps),
-        0,
-      ),
+      spread(goodputs_rps, 0),
       percents(of_peak),
       ...(hasCrowd ? [percents(of_crowd)] : []),
       milliseconds(median(of(({ traffic }) => traffic.ok_latency_ms?.p50))),

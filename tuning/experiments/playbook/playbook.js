@@ -1,4 +1,4 @@
-import { numberFlag, seedFlag } from '../../../load/command/flags.js'
+import { numberFlag, seedFlag, switchFlag } from '../../../load/command/flags.js'
 import { isSameCell } from '../../../load/report/format.js'
 import { localPlan } from '../../../load/run/plan.js'
 import { median } from '../../../load/verdict/ranks.js'
@@ -42,7 +42,7 @@ export const playbook = {
       1,
       100,
     ),
-    quick: { value: '', about: 'each cell once: about six minutes; ratios without intervals, so no verdicts' },
+    quick: switchFlag('each cell once: about six minutes; ratios without intervals, so no verdicts'),
     seed: seedFlag(`seed of the order and the users (default ${DEFAULTS.seed})`),
   },
   examples: `  npm run playbook                  one to two hours: every claim again

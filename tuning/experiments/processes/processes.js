@@ -1,6 +1,6 @@
 import { COLD_WARMUP_S } from '../../../load/capacity/ladder.js'
 import { UsageError } from '../../../load/command/errors.js'
-import { durationFlag, numberFlag, seedFlag } from '../../../load/command/flags.js'
+import { durationFlag, numberFlag, seedFlag, switchFlag } from '../../../load/command/flags.js'
 import { localPlan } from '../../../load/run/plan.js'
 import { planCores } from '../../../load/system/machine.js'
 import { findHaproxy, HAPROXY_FLAG, NO_HAPROXY } from '../../knobs/haproxy.js'
@@ -30,7 +30,7 @@ export const processes = {
     blocks: numberFlag(`passes over the set-ups (default ${DEFAULTS.blocks}, the fewest for an interval)`, 1, 1000),
     duration: durationFlag(`duration of each trial (default ${DEFAULTS.duration / 1000}s)`),
     haproxy: HAPROXY_FLAG,
-    quick: { value: '', about: 'one block of short trials: half a minute, and no interval' },
+    quick: switchFlag('one block of short trials: half a minute, and no interval'),
     seed: seedFlag(`seed of the orders and users (default ${DEFAULTS.seed})`),
   },
   examples: `  npm run processes                                 about 3 minutes

@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { COLD_WARMUP_S } from '../../../load/capacity/ladder.js'
 import { UsageError } from '../../../load/command/errors.js'
-import { durationFlag, numberFlag, seedFlag, someOf } from '../../../load/command/flags.js'
+import { durationFlag, numberFlag, seedFlag, someOf, switchFlag } from '../../../load/command/flags.js'
 import { DRIVERS } from '../../../load/generators/drivers/index.js'
 import { HOSTS_FLAGS, originOf } from '../../../load/generators/hosts/flags.js'
 import { MIX_FLAGS, mixOf } from '../../../load/generators/mix-flags.js'
@@ -56,12 +56,12 @@ export const ramp = {
       about: `closed loops: ${CLOSED.join(', ')}; the first one answers, the others check it`,
       ...someOf(CLOSED),
     },
-    'cross-check': { value: '', about: 'add a second driver (wrk), and report whether the two agree' },
+    'cross-check': switchFlag('add a second driver (wrk), and report whether the two agree'),
     'price-a': { value: 'N/h', about: 'price of one A per hour, in any currency', ...PRICE },
     'price-b': { value: 'N/h', about: 'price of one B', ...PRICE },
     'storage-a': { value: 'GBxPRICE', about: 'storage of one A: gigabytes x monthly price per GB', ...STORAGE },
     'storage-b': { value: 'GBxPRICE', about: 'storage of one B', ...STORAGE },
-    each: { value: '', about: 'also ramp each request of the mix on its own, to the same ceiling (needs --mix)' },
+    each: switchFlag('also ramp each request of the mix on its own, to the same ceiling (needs --mix)'),
     background: { ...numberFlag('background writes per second (default none)', 1, 100_000), value: 'RATE' },
     blocks: numberFlag(`passes over all series (default ${USUAL.blocks})`, 1, 1000),
     duration: durationFlag(`duration of each rung (default ${USUAL.ceilings} ceilings, at least ${USUAL.least_s}s)`),
@@ -69,7 +69,7 @@ export const ramp = {
       ...HOSTS_FLAGS['load-hosts'],
       about: 'send the load from these hosts over ssh: workers of locust (--driver locust)',
     },
-    quick: { value: '', about: 'steeper climbs and shorter rungs: under two minutes' },
+    quick: switchFlag('steeper climbs and shorter rungs: under two minutes'),
     ...MIX_FLAGS,
     seed: seedFlag(`seed of the order and the requests (default ${DEFAULTS.seed})`),
   },
@@ -111,6 +111,7 @@ function planOf({ without, ...flags }) {
   // The generator gets the cores that the API leaves free, or all of them if no side is started here.
   const cores = startsHere({ url, sides }) ? planCores() : null
   const reached = Object.values(sides).map((side) => side.url ?? side.ssh?.host ?? null)
+  const ssh = flags['ssh-a'] ?? flags['ssh-b']
   const origin = { byHosts: ['locust'], target: 'a URL or a host (--ssh-a, --ssh-b) for each side' }
   const plan = {
     ...base,
@@ -134,11 +135,7 @@ function planOf({ without, ...flags }) {
     blocks,
     background_rps: given.background,
     prices,
-    ...originOf(
-      { ...flags, ssh: flags['ssh-a'] ?? flags['ssh-b'] },
-      { drivers, connections: most_workers, urls: reached },
-      origin,
-    ),
+    ...originOf({ ...flags, ssh }, { drivers, connections: most_workers, urls: reached }, origin),
   }
   if (flags.each && (plan.mix.entries ?? []).length < 2)
     throw new UsageError('--each: requires --mix with several requests')

@@ -1,7 +1,7 @@
 import { nextStep } from '../../../load/capacity/capacity.js'
 import { capacityFound } from '../../../load/capacity/found.js'
 import { COLD_WARMUP_S, isSettled, isValid, MAX_INVALID } from '../../../load/capacity/ladder.js'
-import { numberFlag, oneOf, seedFlag } from '../../../load/command/flags.js'
+import { numberFlag, oneOf, seedFlag, switchFlag } from '../../../load/command/flags.js'
 import { DRIVERS } from '../../../load/generators/drivers/index.js'
 import { answer, method, table } from '../../../load/report/blocks.js'
 import { count, milliseconds, NONE, ratesText } from '../../../load/report/format.js'
@@ -37,7 +37,7 @@ export const secondOpinion = {
       ...oneOf(['wrk', 'autocannon']),
     },
     blocks: numberFlag(`sweeps, each between two closed loops (default ${DEFAULTS.blocks})`, 1, 100),
-    quick: { value: '', about: 'one sweep: about three minutes' },
+    quick: switchFlag('one sweep: about three minutes'),
     seed: seedFlag(`seed of the users (default ${DEFAULTS.seed})`),
   },
   examples: `  npm run second-opinion            about a quarter of an hour

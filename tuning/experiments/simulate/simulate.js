@@ -1,5 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises'
-import { numberFlag, seedFlag } from '../../../load/command/flags.js'
+import { numberFlag, seedFlag, switchFlag } from '../../../load/command/flags.js'
 import { answer, list, table } from '../../../load/report/blocks.js'
 import { count, NONE, tenthPercent } from '../../../load/report/format.js'
 import { CURVES } from './curves.js'
@@ -20,7 +20,7 @@ export const simulate = {
   details: 'Searches synthetic services whose capacity is known, and counts how often the interval holds it.',
   flags: {
     runs: numberFlag(`searches of each kind of service (default ${DEFAULTS.runs})`, 1, 1_000_000),
-    quick: { value: '', about: `${QUICK_RUNS} searches of each: under a minute` },
+    quick: switchFlag(`${QUICK_RUNS} searches of each: under a minute`),
     seed: seedFlag(`seed of the simulation; the same seed gives the same table (default ${DEFAULTS.seed})`),
   },
   examples: '  npm run simulate -- --runs 5000',

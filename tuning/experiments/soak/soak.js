@@ -1,5 +1,5 @@
 import { isValid, MAX_INVALID } from '../../../load/capacity/ladder.js'
-import { durationFlag, numberFlag, seedFlag } from '../../../load/command/flags.js'
+import { durationFlag, numberFlag, seedFlag, switchFlag } from '../../../load/command/flags.js'
 import { answer, drawn } from '../../../load/report/blocks.js'
 import { xyPicture } from '../../../load/report/picture.js'
 import { localPlan } from '../../../load/run/plan.js'
@@ -29,7 +29,7 @@ export const soak = {
   about: 'does memory or the number of open files grow under a steady load?',
   flags: {
     duration: durationFlag(`duration of the whole load (default ${DEFAULTS.duration / 60_000}m)`),
-    quick: { value: '', about: 'a minute and a half, in samples of 10s' },
+    quick: switchFlag('a minute and a half, in samples of 10s'),
     rate: numberFlag(`requests/s, open loop (default ${DEFAULTS.rate})`, 1, 100_000),
     seed: seedFlag(`seed of the users (default ${DEFAULTS.seed})`),
   },

@@ -1,5 +1,5 @@
 import { UsageError } from '../../../load/command/errors.js'
-import { durationFlag, numberFlag, oneOf, seedFlag } from '../../../load/command/flags.js'
+import { durationFlag, numberFlag, oneOf, seedFlag, switchFlag } from '../../../load/command/flags.js'
 import { mostConnections } from '../../../load/generators/connections.js'
 import { localPlan, PLAN_FLAGS } from '../../../load/run/plan.js'
 import { SSH_FLAGS, sshPlanOf } from '../../../load/system/ssh/plan.js'
@@ -59,10 +59,7 @@ export const tune = {
       about: 'measure every combination of these levels; the first is the reference (repeatable)',
       multiple: true,
     },
-    quick: {
-      value: '',
-      about: 'the limits preset with two levels of each knob and without the proof: about 3 minutes',
-    },
+    quick: switchFlag('the limits preset with two levels of each knob and without the proof: about 3 minutes'),
     blocks: numberFlag('passes over all cells (default: enough for an interval)', 1, 100),
     capacity: {
       ...numberFlag('capacity that the rates are shares of (default: measured, in the first cell)', 1, 1_000_000),

@@ -3,7 +3,7 @@ import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { UsageError } from '../../../load/command/errors.js'
-import { oneOf, someOf } from '../../../load/command/flags.js'
+import { oneOf, someOf, switchFlag } from '../../../load/command/flags.js'
 import { DRIVERS } from '../../../load/generators/drivers/index.js'
 import { holdFolder, makeFolder, refuseForeign } from '../../../load/run/folder.js'
 import { describeMachine, redlineCommit } from '../../../load/system/machine.js'
@@ -42,7 +42,7 @@ export const campaignOf = (runs = RUNS, rest_ms = REST_MS) => ({
       about: `version of Node that measures (default ${NODE_MAJOR}, which is fetched)`,
       ...oneOf(nodeMajors()),
     },
-    adopt: { value: '', about: 'take the finished runs of the folder into tuning/evidence, and measure nothing' },
+    adopt: switchFlag('take the finished runs of the folder into tuning/evidence, and measure nothing'),
   },
   examples: `  npm run evidence
   npm run evidence -- --only sweep-batched,sweep-single

@@ -2,6 +2,7 @@ import { existsSync, readdirSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { UsageError } from '../../../load/command/errors.js'
+import { switchFlag } from '../../../load/command/flags.js'
 import { answer, drawn, paragraph, table } from '../../../load/report/blocks.js'
 import { decimal, NONE, ratesText } from '../../../load/report/format.js'
 import { terminalOf } from '../../../load/report/terminal.js'
@@ -29,7 +30,7 @@ export const history = {
   operands: 'DIR',
   flags: {
     out: { value: 'DIR', about: 'new or empty folder for a page with a picture (default: only the table)' },
-    'across-machines': { value: '', about: 'runs of different machines, too' },
+    'across-machines': switchFlag('runs of different machines, too'),
   },
   examples: `  npm run history -- results
   npm run history -- results --out results/history`,

@@ -1,5 +1,6 @@
 import path from 'node:path'
 import { UsageError } from '../../../load/command/errors.js'
+import { switchFlag } from '../../../load/command/flags.js'
 import { terminalOf } from '../../../load/report/terminal.js'
 import { writeReport } from '../../../load/report/write.js'
 import { makeFolder, refuseForeign, refuseUnwritable } from '../../../load/run/folder.js'
@@ -28,7 +29,7 @@ const FLAGS = {
     value: 'DIR',
     about: "everybody's capacities and guesses, from a folder with the results or the hand-in of each student",
   },
-  'across-machines': { value: '', about: 'runs of different machines, too; the page says so on top' },
+  'across-machines': switchFlag('runs of different machines, too; the page says so on top'),
 }
 
 /** `npm run report`: reports a run again, or several side by side. @param {Record<string, Verb | Action>} verbs of the runs @returns {Action} */
