@@ -1,6 +1,9 @@
 import { coresOf } from '../../load/system/machine.js'
 
-/** @import { Target } from '../../load/targets/index.js' */
+/**
+ * @import { startListening } from '../../load/system/listening.js'
+ * @import { Target } from '../../load/targets/index.js'
+ */
 
 /**
  * Opens a target that consists of several services, the last of which receives the load. They are stopped together, the last one
@@ -26,4 +29,11 @@ export async function openGroup(start) {
     await stop()
     throw error
   }
+}
+
+/** The ports of a program, once it is one of the services. @param {ReturnType<typeof startListening>} started @param {Service[]} services */
+export async function portsOf(started, services) {
+  const { service, ports } = await started
+  services.push(service)
+  return ports
 }

@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url'
 import { startListening } from '../../../load/system/listening.js'
 import { coresOf, expandCores, planCores } from '../../../load/system/machine.js'
 import { pinSelf } from '../../../load/system/processes.js'
-import { openGroup } from '../../knobs/group.js'
+import { openGroup, portsOf } from '../../knobs/group.js'
 import { startHaproxy } from '../../knobs/haproxy.js'
 import { oncePer } from '../../stats/design.js'
 import { evenEndpoints, INSTANT, unevenEndpoints } from './endpoints.js'
@@ -14,7 +14,6 @@ import { HAPROXY } from './steps.js'
  * @import { BalancePlan } from './balance.js'
  * @import { Service } from '../../knobs/group.js'
  * @import { MeasuredPart } from './steps.js'
- * @typedef {Awaited<ReturnType<typeof startListening>>} Started
  * @typedef {{ name: string, port: number }} Server
  * @typedef {{ plan: BalancePlan, strategy: string, place: Place, services: Service[] }} Opening services: started so far
  */
@@ -63,7 +62,7 @@ async function openEndpoints(part, opening) {
   const started = startListening('the endpoints', where, names.length + 1, (ports) => {
     return [process.execPath, ENDPOINTS, JSON.stringify({ endpoints, ports, slots })]
   })
-  const [adminPort, ...ports] = await portsOf(started, opening)
+  const [adminPort, ...ports] = await portsOf(started, opening.services)
   const admin = `http://127.0.0.1:${adminPort}`
   const window = part === 'overhead' ? { from_s: 0, to_s: 0 } : fails[part]
   const servers = names.map((name, i) => ({ name, port: ports[i] }))
@@ -90,7 +89,7 @@ async function openEndpoints(part, opening) {
  * @param {Server[]} servers @param {Opening} opening
  */
 async function openFront(servers, opening) {
-  const { strategy, plan, place } = opening
+  const { strategy, plan, place, services } = opening
   if (strategy === 'direct') return servers[0].port
   const backend = HAPROXY[/** @type {keyof typeof HAPROXY} */ (strategy)]
   const started = backend
@@ -99,15 +98,8 @@ async function openFront(servers, opening) {
         const options = { strategy, endpoints: servers, parameters: plan.parameters, port }
         return [process.execPath, PROXY, JSON.stringify(options)]
       })
-  const [port] = await portsOf(started, opening)
+  const [port] = await portsOf(started, services)
   return port
-}
-
-/** The ports of a program, which is stopped with the others. @param {Promise<Started>} started @param {Opening} opening */
-async function portsOf(started, { services }) {
-  const { service, ports } = await started
-  services.push(service)
-  return ports
 }
 
 /** @param {string} url @param {object} [body] @returns {Promise<unknown>} */

@@ -6,7 +6,7 @@ import { startListening } from '../../../load/system/listening.js'
 import { nofileOf } from '../../../load/system/machine.js'
 import { NODE_FLAGS } from '../../../load/targets/index.js'
 import { NULL_SERVER } from '../../../load/verdict/preflight/ceiling.js'
-import { openGroup } from '../../knobs/group.js'
+import { openGroup, portsOf } from '../../knobs/group.js'
 import { openCell } from '../../knobs/open-cell.js'
 import { openDirect, ROWS_PER_COMMIT } from './direct/direct.js'
 import { CROWDS, FAR_CONNECTIONS, SATURATION_CONNECTIONS } from './tables.js'
@@ -40,8 +40,8 @@ const SERVER = {
   connections: SATURATION_CONNECTIONS,
   loads: ['saturation', 'low', 'half'],
 }
-const BUSY = [...SERVER.loads, 'busy']
-const FLOOR = { ...SERVER, kind: /** @type {const} */ ('floor'), loads: BUSY }
+const BUSY = { ...SERVER, loads: [...SERVER.loads, 'busy'] }
+const FLOOR = { ...BUSY, kind: /** @type {const} */ ('floor') }
 const FAR = { kind: /** @type {const} */ ('far'), connections: FAR_CONNECTIONS, loads: ['saturation', 'low'] }
 const CROWD = { ...SERVER, kind: /** @type {const} */ ('crowd'), loads: ['saturation', 'busy', 'over'] }
 const DIRECT = { kind: /** @type {const} */ ('direct'), connections: 1, loads: ['saturation'] }
@@ -58,13 +58,7 @@ const settings = (INSERT_MODE, others) => {
 export const CONTENDERS = [
   { ...FLOOR, name: 'no-op', file: NULL_SERVER, about: 'node:http, body drained, a fixed 201: nothing is stored' },
   { ...FLOOR, name: 'json', file: 'json.js', about: 'node:http, body parsed as JSON: nothing is stored' },
-  {
-    ...SERVER,
-    loads: BUSY,
-    name: 'batched',
-    cell: settings('batched'),
-    about: 'this API: requests share statements',
-  },
+  { ...BUSY, name: 'batched', cell: settings('batched'), about: 'this API: requests share statements' },
   { ...SERVER, name: 'pipelined', cell: settings('pipelined'), about: 'this API: pg clients in pipeline mode' },
   { ...SERVER, name: 'prepared', cell: settings('prepared'), about: 'this API: a named statement per request' },
   { ...SERVER, name: 'single', cell: settings('single'), about: 'this API: an unnamed statement per request' },
@@ -148,11 +142,11 @@ export async function openContender({ name, kind, cell, file }, place) {
   const pool = { POOL_MAX: String(POOL_MAX), POOL_IDLE_TIMEOUT_MS: String(IDLE_MS) }
   const own = { DATABASE_URL: databaseUrl, ...pool, NODE_ENV: 'production' }
   return openGroup(async (services) => {
-    const { service, ports } = await startListening(name, { cores, env: { ...env, ...own }, logFile }, 1, ([port]) => {
+    const started = startListening(name, { cores, env: { ...env, ...own }, logFile }, 1, ([port]) => {
       return [process.execPath, ...NODE_FLAGS, path.resolve(PEERS, file), String(port)]
     })
-    services.push(service)
-    const settings = { POOL_MAX: countsRows ? POOL_MAX : null, NOFILE: nofileOf(service.pid) }
-    return { countsRows, url: `http://127.0.0.1:${ports[0]}/user`, settings }
+    const [port] = await portsOf(started, services)
+    const settings = { POOL_MAX: countsRows ? POOL_MAX : null, NOFILE: nofileOf(Number(services[0].pid)) }
+    return { countsRows, url: `http://127.0.0.1:${port}/user`, settings }
   })
 }

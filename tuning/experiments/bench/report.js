@@ -18,9 +18,7 @@ const DIRECT_METHOD =
 
 /** @param {BenchFindings} findings */
 export function benchReport({ servers: all, repeats, closed_driver }) {
-  const direct = all.filter(({ kind }) => kind === 'direct')
-  const far = all.filter(({ kind }) => kind === 'far')
-  const crowds = all.filter(({ kind }) => kind === 'crowd')
+  const [direct, far, crowds] = ['direct', 'far', 'crowd'].map((kind) => all.filter((one) => one.kind === kind))
   const servers = all.filter(({ kind }) => kind === 'server' || kind === 'floor')
   const busy = servers.filter(({ values }) => values.busy['CPU us each'].length > 0)
   const batched = servers.filter(({ name }) => name === 'batched')

@@ -83,11 +83,7 @@ export const TABLES = {
     ],
   },
   far: {
-    about:
-      `**Far from the database**: batched, with a proxy that makes each round trip longer (rtt-0: without it); closed loop, ${count(FAR_CONNECTIONS)} connections, ` +
-      `and an open loop at ${FAR_LOW_RATE_RPS}/s. A server's name says by how many ms a round trip is longer. A managed database is about as far as rtt-1: expect its round trip on top of ` +
-      'each latency. Ratios are medians over the blocks, ' +
-      'so they can differ from the quotient of two rates.',
+    about: `**Far from the database**: batched, with a proxy that makes each round trip longer (rtt-0: without it); closed loop, ${count(FAR_CONNECTIONS)} connections, and an open loop at ${FAR_LOW_RATE_RPS}/s. A server's name says by how many ms a round trip is longer. A managed database is about as far as rtt-1: expect its round trip on top of each latency. Ratios are medians over the blocks, so they can differ from the quotient of two rates.`,
     columns: [
       { kind: 'saturation', head: 'inserts/s', value: VALUE.inserts, text: TEXT.whole },
       { kind: 'saturation', head: "inserts / rtt-0's", value: VALUE.inserts, by: 'rtt-0', text: TEXT.hundredths },
@@ -98,9 +94,7 @@ export const TABLES = {
     ],
   },
   crowd: {
-    about:
-      `**With many clients**: batched, with as many connections as the name says; open loops, at twice what a closed loop with ${SATURATION_CONNECTIONS} connections ` +
-      `takes, and at ${count(BUSY_RATE_RPS)}/s.`,
+    about: `**With many clients**: batched, with as many connections as the name says; open loops, at twice what a closed loop with ${SATURATION_CONNECTIONS} connections takes, and at ${count(BUSY_RATE_RPS)}/s.`,
     columns: [
       { kind: 'over', head: 'inserts/s at twice', value: VALUE.inserts, text: TEXT.whole },
       { kind: 'over', head: `inserts / ${FEW}'s`, value: VALUE.inserts, by: FEW, text: TEXT.hundredths },
@@ -112,9 +106,7 @@ export const TABLES = {
   },
   direct: {
     about:
-      '**The database without a service in front of it**: except for `batched`, a client on the core of the service sends the same rows to Postgres, without HTTP. The ' +
-      "last column is the CPU of all of Postgres' processes, as a share of one core. The ratios compare with batched in the same " +
-      'block: above 1, Postgres can store more rows this way than batched sends.',
+      "**The database without a service in front of it**: except for `batched`, a client on the core of the service sends the same rows to Postgres, without HTTP. The last column is the CPU of all of Postgres' processes, as a share of one core. The ratios compare with batched in the same block: above 1, Postgres can store more rows this way than batched sends.",
     columns: [
       { kind: 'saturation', head: 'rows/s', value: VALUE.inserts, text: TEXT.whole },
       { kind: 'saturation', head: "inserts / batched's", value: VALUE.inserts, by: 'batched', text: TEXT.hundredths },

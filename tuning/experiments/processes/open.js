@@ -1,6 +1,6 @@
 import { expandCores } from '../../../load/system/machine.js'
 import { openLocal } from '../../../load/targets/index.js'
-import { openGroup } from '../../knobs/group.js'
+import { openGroup, portsOf } from '../../knobs/group.js'
 import { startHaproxy } from '../../knobs/haproxy.js'
 
 /**
@@ -27,11 +27,10 @@ export async function openSetup(setup, place, { haproxy }) {
     }
     const servers = apis.map(({ url }, i) => ({ name: `api-${i + 1}`, port: Number(new URL(url).port) }))
     const backend = { balance: 'leastconn', servers, watched: false, retries: false }
-    const { service, ports } = await startHaproxy(haproxy.program, { ...place, cores: null }, backend)
-    services.push(service)
+    const [port] = await portsOf(startHaproxy(haproxy.program, { ...place, cores: null }, backend), services)
     const own = { PROCESSES: count, API_CORES: apis.flatMap((api) => api.cores ?? []).join(' ') }
     return {
-      url: `http://127.0.0.1:${ports[0]}/user`,
+      url: `http://127.0.0.1:${port}/user`,
       countsRows: true,
       settings: { ...apis[0].settings, ...own },
     }
