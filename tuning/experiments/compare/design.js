@@ -53,15 +53,9 @@ export function design(plan, records, notApplied = []) {
     if (!next) continue
     const { phase, ...load } = next
     const left_s = (blocksDuration(plan) * (visits.length - i)) / visits.length + proofsDuration(plan, SIDES)
-    return {
-      at: { phase, block, position },
-      cell: { side },
-      left_s,
-      // In two visits that follow each other, a side would be cold only in the first.
-      ...(own.length === 0 && { restart: true }),
-      ...coldWarmup(plan, side),
-      load: { ...CLOSED, ...load },
-    }
+    // In two visits that follow each other, a side would be cold only in the first.
+    const start = { ...(own.length === 0 && { restart: true }), ...coldWarmup(plan, side) }
+    return { at: { phase, block, position }, cell: { side }, left_s, ...start, load: { ...CLOSED, ...load } }
   }
   for (const side of plan.mix.entries ? [] : SIDES) {
     const step = refuses(records, side) ? capacityStep('limit', { side }, searchPlan(plan, side), records) : null

@@ -89,23 +89,15 @@ function planOf(flags) {
   const usual = { ...DEFAULTS, ...(flags.quick && QUICK), only: flags.proof ? NAMES : EASY }
   const { duration: duration_ms, seed, only, blocks } = { ...usual, ...flags }
   const ssh = sshPlanOf(flags)
-  const plan = { ...localPlan({ seed, duration_s: duration_ms / 1000, timeout_s: TIMEOUT_S }), ssh }
+  const plan = localPlan({ seed, duration_s: duration_ms / 1000, timeout_s: TIMEOUT_S })
   const names = NAMES.filter((name) => only.includes(name) && !(ssh && FAULTS[name].here))
   if (names.length === 0) throw new UsageError(`--only: expected faults that can be made on another host, got ${only}`)
   const inside = flags.inside === true
   const problems = new Map(names.map((name) => [name, inside ? null : FAULTS[name].problem?.()]))
   const possible = names.filter((name) => !problems.get(name))
   const skipped = [...problems].flatMap(([name, problem]) => (problem ? `${name}: ${problem}` : [])).join('; ') || null
-  return {
-    ...plan,
-    slo: SLO,
-    warmup_s: WARMUP_S,
-    repeats: blocks,
-    faults: possible,
-    inside,
-    skipped,
-    ...(flags.proof && { proves: true }),
-  }
+  const planted = { repeats: blocks, faults: possible, inside, skipped, ...(flags.proof && { proves: true }) }
+  return { ...plan, ssh, slo: SLO, warmup_s: WARMUP_S, ...planted }
 }
 
 /**

@@ -59,14 +59,8 @@ export function design(plan, records) {
     const left_s = (whole_s * (visits.length - i)) / visits.length
     // In two climbs that follow each other, a side would be cold only in the first.
     const restart = trialsAt(records, side, { ...at, block }).length === 0
-    return {
-      at: { ...at, block },
-      cell: { side },
-      left_s,
-      ...(restart && { restart }),
-      ...coldWarmup(plan, side),
-      load,
-    }
+    const start = { ...(restart && { restart }), ...coldWarmup(plan, side) }
+    return { at: { ...at, block }, cell: { side }, left_s, ...start, load }
   }
   return null
 }

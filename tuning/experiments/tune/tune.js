@@ -116,16 +116,8 @@ function planOf(flags) {
   const proves = capacity === null && !flags['no-proof'] && !quick && { proves: true }
   if (isLimits) {
     const connections = [Math.min(LIMITS.connections, mostConnections({}))]
-    const levels = { knobs: [], cells: [], anchor: GENEROUS_CELL }
-    return {
-      ...common,
-      connections,
-      ...levels,
-      preset,
-      capacity_rps: capacity,
-      ...proves,
-      ...(quick && { is_quick: true }),
-    }
+    const open = { preset, connections, knobs: [], cells: [], anchor: GENEROUS_CELL, capacity_rps: capacity }
+    return { ...common, ...open, ...proves, ...(quick && { is_quick: true }) }
   }
   if (!matrix && flags.capacity !== undefined)
     throw new UsageError('--capacity: cannot be combined with --preset article, which measures its own peak')

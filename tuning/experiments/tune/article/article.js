@@ -94,13 +94,8 @@ function matrixOf({ blocks, mix, duration_s }, peak_rps) {
     counts,
     loadOf: ({ cell, at }) => {
       if (at.sockets) return { ...CLOSED, connections: at.sockets, warmup_s: OPEN.warmup_s, duration_s }
-      return {
-        ...OPEN,
-        rate_rps: offeredHere(at.row, peak_rps),
-        duration_s,
-        timeout_s: timeoutOf(duration_s),
-        ...loadOf(cell),
-      }
+      const times = { duration_s, timeout_s: timeoutOf(duration_s) }
+      return { ...OPEN, rate_rps: offeredHere(at.row, peak_rps), ...times, ...loadOf(cell) }
     },
   }
 }

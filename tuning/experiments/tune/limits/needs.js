@@ -29,6 +29,7 @@ export const expectedCells = (isQuick) => Array.from({ length: isQuick ? 2 * 2 *
 
 /** The closed loops of both designs. */
 export const CLOSED = { driver: 'autocannon', loop: /** @type {const} */ ('closed'), rate_rps: null, connections: 128 }
+const OPEN = { driver: 'paced', loop: /** @type {const} */ ('open') }
 const PEAK_LOAD = { ...CLOSED, warmup_s: COLD_WARMUP_S, duration_s: 4 }
 const NEED_S = 2
 const WARMUP_S = 0.5
@@ -111,21 +112,15 @@ export function firstStep(plan, records, notApplied) {
   }
   const capacity_rps = plan.capacity_rps ?? firstOf(records, 'peak')?.traffic.goodput_rps
   if (!capacity_rps) return null
-  const open = { driver: 'paced', loop: /** @type {const} */ ('open'), connections, warmup_s: WARMUP_S }
   if (!isSettled(of(records, 'need'))) {
     const rate_rps = Math.max(1, Math.round(OFFERED.below * capacity_rps))
-    return {
-      ...at('need'),
-      about: 'how many database connections and files it needs',
-      load: { ...open, rate_rps, duration_s: NEED_S },
-    }
+    const load = { ...OPEN, rate_rps, connections, warmup_s: WARMUP_S, duration_s: NEED_S }
+    return { ...at('need'), about: 'how many database connections and files it needs', load }
   }
   const seen = firstOf(records, 'need')
   if (!seen || !plan.proves) return null
-  return nextOfProof({ ...plan, warmup_s: WARMUP_S }, records, {
-    seen,
-    load: { driver: 'paced', loop: 'open', rate_rps: Math.round(OVERLOAD * capacity_rps), connections },
-  })
+  const load = { ...OPEN, rate_rps: Math.round(OVERLOAD * capacity_rps), connections }
+  return nextOfProof({ ...plan, warmup_s: WARMUP_S }, records, { seen, load })
 }
 
 /** The valid trial of a phase. @param {TrialRecord[]} records @param {string} phase */
