@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { isSettled, isValid, MAX_INVALID } from '../../../load/capacity/ladder.js'
-import { nextOfProof } from '../../../load/capacity/proving.js'
+import { nextOfProof, PROOF_S } from '../../../load/capacity/proving.js'
 import { UsageError } from '../../../load/command/errors.js'
 import { blocksFlag, durationFlag, seedFlag, someOf, switchFlag } from '../../../load/command/flags.js'
 import { isSameCell } from '../../../load/report/format.js'
@@ -111,7 +111,8 @@ function design(plan, records, notApplied = []) {
   for (const [i, { block, fault }] of places.entries()) {
     const own = trialsOf(records, block, fault)
     const load = { ...LOAD, warmup_s, duration_s, ...FAULTS[fault].load }
-    const step = { at: { block }, left_s: (places.length - i) * (warmup_s + duration_s + 1), load }
+    const [left_s, later_s] = [i, i + 1].map((from) => durationOf(plan, places.slice(from)))
+    const step = { at: { block }, left_s, load }
     const planted = plantedTrial(own)
     if (!planted) return { ...step, cell: { fault } }
     const relaxing = relaxedCell(planted.limit.resource, planted)
@@ -123,9 +124,15 @@ function design(plan, records, notApplied = []) {
     const changed = notch && 'POOL_MAX' in notch ? [cell] : []
     const closed = { ...CLOSED, connections: Math.min(load.connections, mostInTime(planted)) }
     const proof = nextOfProof(plan, own, { seen: planted, load: closed, changed })
-    if (proof) return { ...proof, at: { ...proof.at, block } }
+    if (proof) return { ...proof, at: { ...proof.at, block }, left_s: proof.left_s + later_s }
   }
   return null
+}
+
+/** Expected seconds of a trial with each of these faults, and of their proofs. @param {FaultsPlan} plan @param {{ fault: string }[]} places */
+function durationOf({ warmup_s, duration_s, proves }, places) {
+  const dosed = places.filter(({ fault }) => proves && FAULTS[fault].dosed)
+  return places.length * (warmup_s + duration_s + 1) + dosed.length * PROOF_S
 }
 
 /** By Little's law, the most closed-loop connections that get their answers within half of the timeout. @param {TrialRecord} trial */

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { PROOF_S } from '../../../../../load/capacity/proving.js'
 import { DETECTORS } from '../../../../../load/verdict/detectors/index.js'
 import { faults } from '../../../../../tuning/experiments/faults/faults.js'
 import { analyse, plantedTrial, report } from '../../../../../tuning/experiments/faults/findings.js'
@@ -52,6 +53,14 @@ t.test('a limit that cannot be relaxed is not asked for again', async (t) => {
   const cell = { fault: 'asynchronous-scrypt', CORES: 'all' }
   t.strictSame(faults.design(plan, [planted], [])?.cell, cell)
   t.equal(faults.design(plan, [planted], [{ cell, because: 'one core' }]), null)
+})
+
+t.test('the time that is left includes the proofs that are still to come', async (t) => {
+  const given = { inside: true, only: ['pool-of-one', 'limiter', 'held-lock'] }
+  const [left_s, proven_s] = [{}, { proof: true }].map((flags) => {
+    return Number(faults.design(faults.plan({ ...given, ...flags }, {}), [], [])?.left_s)
+  })
+  t.equal(proven_s - left_s, 2 * PROOF_S, 'a rate limit is not proven by doses')
 })
 
 t.test('an invalid trial is repeated, unless that is what was planted', async (t) => {
