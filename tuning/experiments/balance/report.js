@@ -253,6 +253,7 @@ function methodOf(plan) {
   const blocks = partsOf(plan).map((part) => {
     return `${part}: ${sizes[part].blocks} x ${strategiesOf(part, plan).length} trials of ${sizes[part].duration_s} s`
   })
+  const watched = `HAProxy ${haproxy_version} watches its servers by health checks and by their answers to clients; haproxy-retry also repeats what failed on another one. It also speaks TLS and HTTP/2 and reloads without dropping requests, which is not measured here.`
   return [
     `Each block has every strategy once, in a random order (${blocks.join('; ')}). Ratios and differences are taken within a block; their intervals go by ranks, and need six blocks.`,
     'Percentiles are of the successes: an error that comes at once is not a fast answer.',
@@ -260,10 +261,6 @@ function methodOf(plan) {
     'A failing endpoint has been left when, from then on and as long as it fails, it gets less than a fifth of an even share in any half second (at once: it was not in use). It is back when a half second begins in which it gets half of one.',
     `Adaptive: factor ${parameters.factor}, error factor ${parameters.error_factor}, decay ${parameters.decay}, ${parameters.min_samples} samples before it scores; seed ${mix.seed}. As published, it has no health checks and never retries.`,
     'The proxy, HAProxy and the endpoints are processes of their own on loopback. Connections are kept, and HAProxy has one thread.',
-    ...(haproxy_version
-      ? [
-          `HAProxy ${haproxy_version} watches its servers by health checks and by their answers to clients; haproxy-retry also repeats what failed on another one. It also speaks TLS and HTTP/2 and reloads without dropping requests, which is not measured here.`,
-        ]
-      : []),
+    ...(haproxy_version ? [watched] : []),
   ]
 }

@@ -22,12 +22,11 @@ const SIZES =
 /** @param {CompareFindings} findings @returns {Block[]} */
 export function compareReport(findings) {
   const { kept, sides, levels, rungs } = findings
-  const rows = levels.flat().map(({ name, workers, rps, mean_ms, percentiles_ms, samples }) => {
+  const all = levels.flat()
+  const rows = all.map(({ name, workers, rps, mean_ms, percentiles_ms, samples }) => {
     return [`${name}, ${workers}`, figure(rps), ...[mean_ms, ...percentiles_ms].map(milliseconds), count(samples.total)]
   })
-  const phases = levels
-    .flat()
-    .map(({ name, workers, phases_ms }) => [`${name}, ${workers}`, ...phases_ms.map(milliseconds)])
+  const phases = all.map(({ name, workers, phases_ms }) => [`${name}, ${workers}`, ...phases_ms.map(milliseconds)])
   const statuses = [...new Set(sides.flatMap((side) => Object.keys(side.answers)))].sort()
   const answers = statuses.map((key) => [key, ...sides.map((side) => count(side.answers[key] ?? 0))])
   const limits = sides.flatMap(limitSentences)

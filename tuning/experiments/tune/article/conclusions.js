@@ -113,6 +113,7 @@ function switching([few, many], trialsOf) {
     return /** @type {const} */ ([block, cpu_us + Number(prices_us.get(block)) * Number(more.get(block))])
   })
   const cost = pairedRatio(new Map(added), without)
+  const price = `a switch costs at most ${decimal(median(prices_us.values()), 0)} us of CPU (as if nothing else made a request dearer in row ${CALM} than in row ${BUSIEST}, bounded generator), so the additional ones leave at least ${ratioText(cost)} of the goodput, even if the service's core is the limit; it was ${wholePercent(median(many.map(coreOf)))} busy`
   return {
     ...claim,
     verdict: allOf(
@@ -122,11 +123,7 @@ function switching([few, many], trialsOf) {
     ),
     evidence: [
       `more open sockets relative to fewer: context switches per request ${ratioText(switches)}, goodput ${ratioText(goodput)}`,
-      ...(cost.pairs > 0
-        ? [
-            `a switch costs at most ${decimal(median(prices_us.values()), 0)} us of CPU (as if nothing else made a request dearer in row ${CALM} than in row ${BUSIEST}, bounded generator), so the additional ones leave at least ${ratioText(cost)} of the goodput, even if the service's core is the limit; it was ${wholePercent(median(many.map(coreOf)))} busy`,
-          ]
-        : []),
+      ...(cost.pairs > 0 ? [price] : []),
     ],
   }
 }
@@ -213,15 +210,12 @@ function codeZero(trialsOf) {
   const own = lostOf(trialsOf, 'vegeta-unbounded')
   const bounded = lostOf(trialsOf, 'paced')
   if (own.trials === 0) return { ...claim, ...NOTHING }
+  const dropped = `out of files, the service also closed ${count(own.dropped)} connections, retries included, which takes little CPU`
   const evidence = [
     own.all === 0
       ? "vegeta's defaults: no request ended without an answer"
       : `vegeta's defaults: ${count(own.all)} requests ended without an answer in all trials of rows 3 to 7 (${own.text}); the service ended ${decimal(100 * (own.server / own.all), 1)} % of them, ${decimal(100 * (own.reset / own.all), 1)} % by a reset; ${count(own.ports)} failed because the generator was out of ports`,
-    ...(own.dropped === 0
-      ? []
-      : [
-          `out of files, the service also closed ${count(own.dropped)} connections, retries included, which takes little CPU`,
-        ]),
+    ...(own.dropped === 0 ? [] : [dropped]),
     `bounded generator: ${bounded.text}`,
   ]
   return { ...claim, verdict: verdictOnShare(own.server / own.all, { refuted: 0.5, reproduced: 0.9 }), evidence }
