@@ -258,7 +258,7 @@ function methodOf(plan) {
     `Each block has every strategy once, in a random order (${blocks.join('; ')}). Ratios and differences are taken within a block; their intervals go by ranks, and need six blocks.`,
     'Percentiles are of the successes: an error that comes at once is not a fast answer.',
     `The endpoints are servers in one process; a cached answer takes 50 to 120 ms, a cold one 250 to 600 ms, as published. Each works on ${slots} requests at once, and the others wait. They count their requests in tenths of a second.`,
-    'A failing endpoint has been left when, from then on and as long as it fails, it gets less than a fifth of an even share in any half second (at once: it was not in use). It is back when a half second begins in which it gets half of one.',
+    'A failing endpoint counts as dropped from the moment after which it gets less than a fifth of an even share in every half second until it recovers (after 0.0 s: it was not in use). It is used again when a half second begins in which it gets half of an even share.',
     `Adaptive: factor ${parameters.factor}, error factor ${parameters.error_factor}, decay ${parameters.decay}, ${parameters.min_samples} samples before it scores; seed ${mix.seed}. As published, it has no health checks and never retries.`,
     'The proxy, HAProxy and the endpoints are processes of their own on loopback. Connections are kept, and HAProxy has one thread.',
     ...(haproxy_version ? [watched] : []),

@@ -22,7 +22,7 @@ const STRONGEST = 5
 /** Maximum number of knobs with a column each in the table of cells. */
 const MOST_COLUMNS = 4
 
-/** A change by this factor, for better or worse, gets the deepest color. */
+/** A change by this factor, for better or worse, gets the deepest colour. */
 const DEEPEST_RATIO = 2
 
 /** Writes lists as `1, 2 and 3`. */
