@@ -81,11 +81,7 @@ function shareOf(trials, pattern) {
 export function byLoadBlocks(levels, reasons) {
   const shares = KINDS.map((kind) => `${OFFERED[kind]}x`)
   const others = levels.filter(({ isReference }) => !isReference)
-  const head = [
-    'level',
-    'against',
-    ...Object.keys(SEEN).flatMap((seen) => shares.map((share) => `${seen} at ${share}`)),
-  ]
+  const columns = Object.keys(SEEN).flatMap((seen) => shares.map((share) => `${seen} at ${share}`))
   const rows = others.map(({ name, level, reference, loads }) => [
     `${name}=${level}`,
     String(reference),
@@ -102,7 +98,7 @@ export function byLoadBlocks(levels, reasons) {
   })
   return [
     list([...groupBy(others, ({ name }) => name)].map(([name, own]) => sentence(name, own, reasons[name]))),
-    table(head, rows, { name: 'by-load' }),
+    table(['level', 'against', ...columns], rows, { name: 'by-load' }),
     ...titled(about, ['level', ...Object.keys(LOST)], losing, { name: 'lost' }),
   ]
 }

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { COLD_WARMUP_S, isValid } from '../../../../load/capacity/ladder.js'
-import { count, milliseconds, NONE, percent, wholePercent } from '../../../../load/report/format.js'
+import { milliseconds, percent, wholePercent } from '../../../../load/report/format.js'
 import { median } from '../../../../load/verdict/ranks.js'
 import { loadOf } from '../../../knobs/means.js'
 import { groupBy } from '../../../stats/design.js'
 import { durationOf, matrixVisits, nextTrial, peakOf, trialsAt } from '../../../stats/matrix.js'
-import { spreadOf } from '../../../stats/spread.js'
+import { spread, spreadOf } from '../../../stats/spread.js'
 import { lastReason } from '../findings.js'
 import { CLOSED, SERVICE } from '../limits/needs.js'
 import { conclusionsOf, idleText, OVERLOADS, sumOf, switchesOf } from './conclusions.js'
@@ -37,6 +37,8 @@ const SOCKETS_ROW = 4
 
 /** Time of a trial besides its load: the start, and late answers; more if a generator collapses. */
 const OVERHEAD_S = 8
+
+const whole = (/** @type {number | undefined} */ value) => spread([Number(value)], 0)
 
 /**
  * The figures of a row: the heading of each, its formatter, and a trial's value.
@@ -204,9 +206,4 @@ function socketsRow(sockets, trials) {
 function limitsOf(trials) {
   const names = [...groupBy(trials, ({ limit }) => limit.resource)].sort(([, a], [, b]) => b.length - a.length)
   return names.map(([name, own]) => (names.length === 1 ? name : `${name} ${own.length} of ${trials.length}`))
-}
-
-/** @param {number | undefined} value */
-function whole(value) {
-  return value === undefined || Number.isNaN(value) ? NONE : count(Math.round(value))
 }
