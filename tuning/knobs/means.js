@@ -1,10 +1,9 @@
-import { readFileSync } from 'node:fs'
 import { DRIVERS } from '../../load/generators/drivers/index.js'
 import { putDistance, shortestRoundTrip } from '../../load/system/between.js'
 import { nodeOf } from '../../load/system/node-versions.js'
 import { addIndexes, fillTable } from './growth.js'
 import { poolSizeOf, putPgbouncer } from './pgbouncer.js'
-import { ask, plantTrigger } from './session.js'
+import { ask, plantTrigger, triggerSql } from './session.js'
 
 /**
  * @import { Place } from '../../load/run/site.js'
@@ -14,7 +13,6 @@ import { ask, plantTrigger } from './session.js'
  */
 
 const SEMI_SPACE = '--max-semi-space-size='
-const DELAY_SQL = readFileSync(new URL('delay.sql', import.meta.url), 'utf8')
 
 /** Postgres reports the execution time itself, so the network does not count. */
 const EMPTY_INSERT = "EXPLAIN (ANALYZE, FORMAT JSON) INSERT INTO users (email, password) SELECT '', '' WHERE false"
@@ -111,8 +109,8 @@ export const MEANS = {
   trigger: {
     turn: async ({ databaseUrl }, level) => {
       if (level === 0) return {}
-      const delay_s = String(Number(level) / 1000)
-      return { end: await plantTrigger(databaseUrl, DELAY_SQL.replace('DELAY_S', delay_s), 'redline_delay') }
+      const delay = triggerSql('redline_delay', 'STATEMENT', `PERFORM pg_sleep(${Number(level) / 1000});`)
+      return { end: await plantTrigger(databaseUrl, delay, 'redline_delay') }
     },
     readBack: async (_target, { databaseUrl }, level) => {
       const times_ms = []

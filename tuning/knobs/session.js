@@ -30,6 +30,19 @@ export async function plantTrigger(databaseUrl, statements, name) {
   }
 }
 
+/**
+ * Statements that create a trigger before inserts, for plantTrigger.
+ * @param {string} name of the function @param {'ROW' | 'STATEMENT'} each @param {string} work PL/pgSQL that the trigger executes
+ */
+export function triggerSql(name, each, work) {
+  return `CREATE FUNCTION pg_temp.${name}() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+      ${work}
+      RETURN NEW;
+    END $$;
+    CREATE TRIGGER ${name} BEFORE INSERT ON users FOR EACH ${each} EXECUTE FUNCTION pg_temp.${name}()`
+}
+
 const TIMEOUTS = { connectionTimeoutMillis: 5000, query_timeout: 5000 }
 
 /** Returns the rows of one query. @param {string} databaseUrl @param {string} text @returns {Promise<any[]>} */

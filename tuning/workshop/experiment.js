@@ -10,7 +10,7 @@ import { pinSelf } from '../../load/system/processes.js'
 import { crowd } from '../experiments/faults/neighbours.js'
 import { loadOf } from '../knobs/means.js'
 import { openCell } from '../knobs/open-cell.js'
-import { plantTrigger } from '../knobs/session.js'
+import { plantTrigger, triggerSql } from '../knobs/session.js'
 import { evidenceOf } from './evidence.js'
 import { EXERCISES } from './exercises/index.js'
 import { AUDIT_LOCK_MS } from './kit.js'
@@ -30,15 +30,6 @@ const START_S = 1
 
 /** If all processes share their cores, a service takes longer to warm up. */
 const SHARED_WARMUP_S = 6
-
-/** A trigger that inserts pass one at a time, waiting instead of computing. */
-const AUDIT = `CREATE FUNCTION pg_temp.redline_audit() RETURNS trigger LANGUAGE plpgsql AS $$
-  BEGIN
-    PERFORM pg_advisory_xact_lock(hashtext('redline_audit'));
-    PERFORM pg_sleep(${AUDIT_LOCK_MS / 1000});
-    RETURN NEW;
-  END $$;
-  CREATE TRIGGER redline_audit BEFORE INSERT ON users FOR EACH ROW EXECUTE FUNCTION pg_temp.redline_audit()`
 
 /**
  * The measurements of an exercise: one run, which each stage continues with its own measurements.
@@ -120,20 +111,16 @@ async function openExercise(cell, place) {
 
 /** The disturbance around the service during a trial; null if none. @param {Cell} cell @returns {Plant | null} */
 function plantOf({ NEIGHBOURS, NEIGHBOUR_NICE: nice, RECOUNTED_ROWS: rows, AUDIT_TRAIL: audited }) {
-  if (rows !== undefined) return ({ databaseUrl }) => plantTrigger(databaseUrl, recountOf(rows), 'redline_recount')
-  if (audited !== undefined) return ({ databaseUrl }) => plantTrigger(databaseUrl, AUDIT, 'redline_audit')
+  if (rows !== undefined) return oneAtATime('redline_recount', `sum(i) FROM generate_series(1, ${Number(rows)}) AS i`)
+  // Waits instead of computing.
+  if (audited !== undefined) return oneAtATime('redline_audit', `pg_sleep(${AUDIT_LOCK_MS / 1000})`)
   return NEIGHBOURS === undefined ? null : crowd(Number(NEIGHBOURS), { nice: nice === undefined ? null : Number(nice) })
 }
 
-/** A trigger that counts rows for each insert, one transaction at a time. @param {string | number} rows */
-function recountOf(rows) {
-  return `CREATE FUNCTION pg_temp.redline_recount() RETURNS trigger LANGUAGE plpgsql AS $$
-    BEGIN
-      PERFORM pg_advisory_xact_lock(hashtext('redline_recount'));
-      PERFORM sum(i) FROM generate_series(1, ${Number(rows)}) AS i;
-      RETURN NEW;
-    END $$;
-    CREATE TRIGGER redline_recount BEFORE INSERT ON users FOR EACH ROW EXECUTE FUNCTION pg_temp.redline_recount()`
+/** A trigger that works for each insert, one transaction at a time. @param {string} name @param {string} work @returns {Plant} */
+function oneAtATime(name, work) {
+  const statements = triggerSql(name, 'ROW', `PERFORM pg_advisory_xact_lock(hashtext('${name}')); PERFORM ${work};`)
+  return ({ databaseUrl }) => plantTrigger(databaseUrl, statements, name)
 }
 
 /** The knobs of a cell, which openCell and the generator apply. @param {Cell} cell @returns {Cell} */
