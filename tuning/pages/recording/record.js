@@ -1,37 +1,33 @@
-import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import path from 'node:path'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { chunksOf, framesOf, paced } from './frames.js'
+import { createScreen } from './screen.js'
 import { animationOf } from './svg.js'
 
 // `npm run recording`: runs a sweep in a terminal of util-linux's `script`, and writes its screens as an animation for README.
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
 const COMMAND = process.argv[2] ?? 'npm run --silent sweep'
-const SIZE = { columns: 100, rows: 36, step_s: 3, answer: /^- Capacity:|^Capacity:/ }
-const TIMES = { most_s: 1, whole_s: 30, last_s: 8 }
+const SIZE = { columns: 100, rows: 36 }
+/** Time between two looks at the screen. */
+const STEP_MS = 3000
+const ANSWER = /^- Capacity:|^Capacity:/
 
-const folder = mkdtempSync(path.join(tmpdir(), 'redline-recording-'))
-try {
-  const [output, timing] = ['output', 'timing'].map((name) => path.join(folder, name))
-  const inTerminal = `stty cols ${SIZE.columns} rows ${SIZE.rows}; ${COMMAND}`
-  const started = new Date()
-  const args = ['--quiet', '--return', '--log-out', output, '--log-timing', timing, '--command', inTerminal]
-  const { status, error } = spawnSync('script', args, { cwd: ROOT, stdio: 'inherit' })
-  if (error || status !== 0)
-    throw new Error(`expected the command to end well, got ${error?.message ?? `exit code ${status}`}`)
-  const log = readFileSync(output)
-  // script writes a line of its own before the output.
-  const chunks = chunksOf(readFileSync(timing, 'utf8'), log.subarray(log.indexOf('\n') + 1))
-  const frames = paced(await framesOf(chunks, SIZE), TIMES)
-  const last_s = Number(chunks.at(-1)?.at_s)
-  const title = `$ ${COMMAND.replace('--silent ', '')}   (${started.toISOString().slice(0, 10)}, ${(last_s / 60).toFixed(1)} min, shortened)`
-  writeFileSync(
-    path.join(ROOT, 'tuning/pages/recording/recording.svg'),
-    animationOf(frames, { ...SIZE, ...TIMES, title }),
-  )
-} finally {
-  rmSync(folder, { recursive: true, force: true })
-}
+const started = new Date()
+const screen = createScreen(SIZE)
+const screens = [screen.lines()]
+const inTerminal = `stty cols ${SIZE.columns} rows ${SIZE.rows}; ${COMMAND}`
+const args = ['--quiet', '--return', '--command', inTerminal, '/dev/null']
+const child = spawn('script', args, { cwd: ROOT, stdio: ['inherit', 'pipe', 'inherit'] })
+child.stdout.pipe(process.stdout)
+child.stdout.on('data', screen.write)
+const looks = setInterval(() => screens.push(screen.lines()), STEP_MS)
+const [code] = await once(child, 'close')
+clearInterval(looks)
+if (code !== 0) throw new Error(`expected the command to end well, got exit code ${code}`)
+await screen.write('')
+screens.push(screen.lines(ANSWER))
+const took_min = ((Date.now() - started.getTime()) / 60_000).toFixed(1)
+const title = `$ ${COMMAND.replace('--silent ', '')}   (${started.toISOString().slice(0, 10)}, ${took_min} min, shortened)`
+writeFileSync(new URL('recording.svg', import.meta.url), animationOf(screens, { ...SIZE, title }))

@@ -1,26 +1,30 @@
-/** @import { Frame } from './frames.js' */
+import { isDeepStrictEqual } from 'node:util'
+import { escaped } from '../../../load/report/chart.js'
 
 const CHARACTER_PX = 8
 const LINE_PX = 17
 const PADDING_PX = 16
 
-/** @param {string} text */
-const escaped = (text) =>
-  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')
+/** Duration of the animation, that of its last frame, and the longest of another one. */
+const WHOLE_S = 30
+const LAST_S = 8
+const MOST_S = 1
 
 /**
  * A repeating animation of a terminal as one SVG without scripts. A reader who prefers reduced motion sees the last frame.
- * @param {Frame[]} frames @param {{ columns: number, rows: number, whole_s: number, title: string }} about
+ * @param {string[][]} screens the lines of each; one that equals the one before it is left out
+ * @param {{ columns: number, rows: number, title: string }} about
  */
-export function animationOf(frames, { columns, rows, whole_s, title }) {
+export function animationOf(screens, { columns, rows, title }) {
   const [width, height] = [columns * CHARACTER_PX + 2 * PADDING_PX, (rows + 1) * LINE_PX + 2 * PADDING_PX]
-  const share = (/** @type {number} */ at_s) => ((at_s / whole_s) * 100).toFixed(3)
-  const styles = frames.map(({ at_s }, i) => {
-    const end = frames[i + 1]?.at_s ?? whole_s
-    const shown = `${share(at_s)}%{visibility:visible}${share(end)}%{visibility:hidden}`
-    return `@keyframes f${i}{0%{visibility:${i === 0 ? 'visible' : 'hidden'}}${shown}}#f${i}{animation:f${i} ${whole_s}s step-end infinite}`
+  const frames = screens.filter((lines, i) => !isDeepStrictEqual(lines, screens[i - 1]))
+  const share = 100 * Math.min(MOST_S / WHOLE_S, (1 - LAST_S / WHOLE_S) / (frames.length - 1))
+  const styles = frames.map((_, i) => {
+    const end = i === frames.length - 1 ? 100 : (i + 1) * share
+    const shown = `${(i * share).toFixed(3)}%{visibility:visible}${end.toFixed(3)}%{visibility:hidden}`
+    return `@keyframes f${i}{0%{visibility:${i === 0 ? 'visible' : 'hidden'}}${shown}}#f${i}{animation:f${i} ${WHOLE_S}s step-end infinite}`
   })
-  const groups = frames.map(({ lines }, i) => {
+  const groups = frames.map((lines, i) => {
     const texts = lines.flatMap((line, row) => {
       return line === ''
         ? []

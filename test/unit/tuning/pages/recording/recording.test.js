@@ -1,52 +1,43 @@
 import t from 'tap'
-import { chunksOf, framesOf, paced } from '../../../../../tuning/pages/recording/frames.js'
+import { createScreen } from '../../../../../tuning/pages/recording/screen.js'
 import { animationOf } from '../../../../../tuning/pages/recording/svg.js'
 
-const SIZE = { columns: 20, rows: 3, step_s: 1 }
-
 t.test('a recording is what the terminal showed, not what was written to it', async (t) => {
-  const written = ['one\r\n', 'ten %', '\r\x1b[2Kdone', '\r\n\x1b[1mend\x1b[0m\r\nlast']
-  const timing = written.map((text, i) => `${i === 3 ? 2.5 : 0.9} ${Buffer.byteLength(text)}`).join('\n')
-  const chunks = chunksOf(timing, Buffer.from(written.join('')))
-  t.strictSame(
-    chunks.map(({ at_s }) => at_s.toFixed(1)),
-    ['0.9', '1.8', '2.7', '5.2'],
-  )
-  const frames = await framesOf(chunks, SIZE)
-  t.strictSame(
-    frames.map(({ lines }) => lines),
-    [
-      ['one', '', ''],
-      ['one', 'ten %', ''],
-      ['one', 'done', ''],
-      ['done', 'end', 'last'],
-    ],
-  )
+  const screen = createScreen({ columns: 20, rows: 3 })
+  t.strictSame(screen.lines(), ['', '', ''])
+  for (const [written, lines] of /** @type {const} */ ([
+    ['one\r\n', ['one', '', '']],
+    ['ten %', ['one', 'ten %', '']],
+    ['\r\x1b[2Kdone', ['one', 'done', '']],
+    ['\r\n\x1b[1mend\x1b[0m\r\nlast', ['done', 'end', 'last']],
+  ])) {
+    await screen.write(Buffer.from(written))
+    t.strictSame(screen.lines(), lines)
+  }
+  t.strictSame(screen.lines(/^one|^end/), ['end', 'last', ''], 'scrolled to the last line that matches')
+  t.strictSame(screen.lines(/^one/), ['one', 'done', 'end'])
+  t.strictSame(screen.lines(/none/), ['done', 'end', 'last'])
 })
 
-t.test('long pauses are cut, and the last frame stays', async (t) => {
-  const frames = [0, 1, 61].map((at_s) => ({ at_s, lines: [String(at_s)] }))
-  t.strictSame(
-    paced(frames, { most_s: 3, whole_s: 30, last_s: 10 }).map(({ at_s }) => at_s),
-    [0, 1, 4],
-    'never slower than it was',
-  )
-  t.strictSame(
-    paced(frames, { most_s: 3, whole_s: 12, last_s: 10 }).map(({ at_s }) => at_s),
-    [0, 0.5, 2],
-  )
-})
-
-t.test('the animation shows one frame at a time, and text as text', async (t) => {
-  const frames = [
-    { at_s: 0, lines: ['a < b & c', ''] },
-    { at_s: 2, lines: ['end', ''] },
+t.test('the animation shows one frame at a time, the last one longest, and text as text', async (t) => {
+  const screens = [
+    ['a < b & c', ''],
+    ['a < b & c', ''],
+    ['end', ''],
   ]
-  const svg = animationOf(frames, { columns: 20, rows: 2, whole_s: 4, title: 'a "title"' })
-  t.match(svg, 'a &lt; b &amp; c')
-  t.match(svg, /@keyframes f0\{0%\{visibility:visible\}0\.000%\{visibility:visible\}50\.000%\{visibility:hidden\}\}/)
-  t.match(svg, /@keyframes f1\{0%\{visibility:hidden\}50\.000%\{visibility:visible\}100\.000%\{visibility:hidden\}\}/)
+  const svg = animationOf(screens, { columns: 20, rows: 2, title: 'a "title"' })
+  t.match(svg, 'a &#60; b &#38; c')
+  t.match(svg, /@keyframes f0\{0%\{visibility:visible\}0\.000%\{visibility:visible\}3\.333%\{visibility:hidden\}\}/)
+  t.match(svg, /@keyframes f1\{0%\{visibility:hidden\}3\.333%\{visibility:visible\}100\.000%\{visibility:hidden\}\}/)
+  t.notMatch(svg, 'f2', 'a screen that did not change is no frame')
   t.match(svg, /<g id="f1"><text/, 'without motion, the last frame is seen')
   t.match(svg, '<g id="f0" class="earlier">')
-  t.match(svg, 'aria-label="a &quot;title&quot;"')
+  t.match(svg, 'aria-label="a &#34;title&#34;"')
+
+  const many = animationOf(
+    Array.from({ length: 89 }, (_, i) => [String(i)]),
+    { columns: 20, rows: 1, title: 'many' },
+  )
+  t.match(many, /@keyframes f1\{0%\{visibility:hidden\}0\.833%\{visibility:visible\}1\.667%\{visibility:hidden\}\}/)
+  t.match(many, /@keyframes f88\{0%\{visibility:hidden\}73\.333%\{/, 'many frames share what the last one leaves')
 })
