@@ -12,7 +12,14 @@ const FORMAT = 'redline-workshop-1'
 /**
  * The state of a workshop, in a folder: progress.json, and a run in a folder of its own for each exercise.
  * @typedef {{ format: string, exercises: Record<string, State> }} Progress exercises: those that were begun, by id
- * @typedef {ReturnType<typeof newState>} State
+ * @typedef {object} State of an exercise
+ * @property {'before' | 'predict' | 'first' | 'limits' | 'turn' | 'expect' | 'again' | 'explain' | 'done'} stage
+ * @property {number} round number of times that a knob was turned
+ * @property {Facts} facts of the machine
+ * @property {{ question: string, said: string, value: any, by: 'student' | 'solution', at: string, took_ms: number }[]} answers
+ * @property {{ began_at: string, ended_at?: string }} [clock] of an incident: runs from the first evidence to the solution
+ * @property {Record<string, Comparison>} comparisons by question
+ * @property {ReturnType<Rules['outcome']>[]} outcomes
  */
 
 /**
@@ -98,23 +105,9 @@ function isObject(value) {
   return typeof value === 'object' && value !== null
 }
 
-/** The initial state of an exercise. @param {Facts} facts of the machine */
+/** The initial state of an exercise. @param {Facts} facts of the machine @returns {State} */
 export function newState(facts) {
-  return {
-    stage: /** @type {'before' | 'predict' | 'first' | 'limits' | 'turn' | 'expect' | 'again' | 'explain' | 'done'} */ (
-      'before'
-    ),
-    /** Number of times that a knob was turned. */
-    round: 0,
-    facts,
-    answers:
-      /** @type {{ question: string, said: string, value: any, by: 'student' | 'solution', at: string, took_ms: number }[]} */ ([]),
-    /** The clock of an incident, which runs from the first evidence to the solution. */
-    clock: /** @type {{ began_at: string, ended_at?: string } | undefined} */ (undefined),
-    /** Comparisons, by question. */
-    comparisons: /** @type {Record<string, Comparison>} */ ({}),
-    outcomes: /** @type {ReturnType<Rules['outcome']>[]} */ ([]),
-  }
+  return { stage: 'before', round: 0, facts, answers: [], comparisons: {}, outcomes: [] }
 }
 
 /**
