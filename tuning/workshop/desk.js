@@ -4,11 +4,11 @@ import os from 'node:os'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
 import { styleText } from 'node:util'
-import { UsageError } from '../../load/command/errors.js'
-import { DRIVERS } from '../../load/generators/drivers/index.js'
+import { binary as vegetaBinary } from '../../load/generators/drivers/vegeta/program.js'
 import { paragraph } from '../../load/report/blocks.js'
 import { TERMINAL_COLUMNS, terminalOf } from '../../load/report/terminal.js'
 import { planCores } from '../../load/system/machine.js'
+import { attempt } from '../../sql/scratch.js'
 import { forgetRun, keepState, newState } from './progress.js'
 
 /**
@@ -56,17 +56,7 @@ export function factsOfMachine() {
     cores: os.availableParallelism(),
     /** A process can be given a limit of open files. */
     limits: process.platform === 'linux' && spawnSync('prlimit', ['--version']).status === 0,
-    vegeta: hasVegeta(),
-  }
-}
-
-function hasVegeta() {
-  try {
-    DRIVERS.vegeta.check?.({ url: 'http://127.0.0.1', method: 'POST' })
-    return true
-  } catch (error) {
-    if (error instanceof UsageError) return false
-    throw error
+    vegeta: attempt(vegetaBinary, null) !== null,
   }
 }
 

@@ -3,6 +3,7 @@ import path from 'node:path'
 import { UsageError } from '../../load/command/errors.js'
 import { NONE } from '../../load/report/format.js'
 import { Results } from '../../load/run/results.js'
+import { attempt } from '../../sql/scratch.js'
 import { isState, PROGRESS_FILE, readProgress } from './progress.js'
 
 /**
@@ -53,24 +54,12 @@ export function readStudent(place) {
 
 /** @param {string} folder of a workshop @returns {{ exercises: Record<string, State>, unreadable?: string }} */
 function exercisesIn(folder) {
-  try {
-    return { exercises: readProgress(folder).exercises }
-  } catch (error) {
-    // Nor must one broken file.
-    if (error instanceof UsageError) return { exercises: {}, unreadable: PROGRESS_FILE }
-    throw error
-  }
+  return attempt(() => ({ exercises: readProgress(folder).exercises }), { exercises: {}, unreadable: PROGRESS_FILE })
 }
 
-/** @param {string} folder @returns {any} null for no run, or one that ended before its first trial */
+/** One broken folder must not hide the others. @param {string} folder @returns {any} null for no run, or one that ended before its first trial */
 function readRun(folder) {
-  try {
-    return new Results(folder).readRun()
-  } catch (error) {
-    // One broken folder must not hide the others.
-    if (error instanceof UsageError) return null
-    throw error
-  }
+  return attempt(() => new Results(folder).readRun(), null)
 }
 
 /**
@@ -107,17 +96,12 @@ export function readHandIn(file) {
 
 /** @param {string} file @returns {Pick<Student, 'machine' | 'capacities' | 'exercises'> | null} null if it is no hand-in */
 function contentOf(file) {
-  try {
+  return attempt(() => {
     const { format, machine, capacities, exercises } = JSON.parse(fs.readFileSync(file, 'utf8'))
-    const isOurs =
-      format === FORMAT &&
-      capacities.every(isCapacity) &&
-      Object.keys(exercises).length > 0 &&
-      Object.values(exercises).every(isState)
+    const states = Object.values(exercises)
+    const isOurs = format === FORMAT && capacities.every(isCapacity) && states.length > 0 && states.every(isState)
     return isOurs ? { machine: String(machine), capacities, exercises } : null
-  } catch {
-    return null
-  }
+  }, null)
 }
 
 /** Whether this can be printed as a range of rates. @param {any} value */

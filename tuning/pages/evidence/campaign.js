@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { UsageError } from '../../../load/command/errors.js'
 import { oneOf, someOf, switchFlag } from '../../../load/command/flags.js'
-import { DRIVERS } from '../../../load/generators/drivers/index.js'
+import { binary as vegetaBinary } from '../../../load/generators/drivers/vegeta/program.js'
 import { holdFolder, makeFolder, refuseForeign } from '../../../load/run/folder.js'
 import { describeMachine, redlineCommit } from '../../../load/system/machine.js'
 import { nodeMajors, nodeOf } from '../../../load/system/node-versions.js'
@@ -68,8 +68,7 @@ export const campaignOf = (runs = RUNS, rest_ms = REST_MS) => ({
       return ended(finished.length > 0 ? null : `expected finished runs in ${folder}, got none`)
     }
     // Without vegeta, a run that needs it would continue and leave its rows empty.
-    if (asked.some(({ needsVegeta }) => needsVegeta))
-      DRIVERS.vegeta.check?.({ url: 'http://127.0.0.1', method: 'POST' })
+    if (asked.some(({ needsVegeta }) => needsVegeta)) vegetaBinary()
     makeFolder(folder)
     // Two campaigns would measure each other.
     holdFolder(folder, '--out')
