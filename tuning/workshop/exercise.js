@@ -51,11 +51,12 @@ export function exerciseOf(number, id, { constants = {}, differs, ...rules }) {
     if (!found) throw new Error(`exercises/${id}.md: expected a section "## ${name}"`)
     return found
   }
-  /** @template {Answering} T @param {string} name @param {T} rules */
-  const question = (name, { kind, ...answering }) => {
-    const { paragraphs, entries, hints } = section(name)
+  /** @template {Answering} T @param {string} title of its section @param {T} rules */
+  const question = (title, { kind, ...answering }) => {
+    const { paragraphs, entries, hints } = section(title)
     return {
       ...answering,
+      title,
       text: paragraphs.join(' '),
       hints,
       kind: (/** @type {Facts} */ facts) => kind(entries, facts),

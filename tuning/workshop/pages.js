@@ -3,7 +3,7 @@ import { markdownOf } from '../../load/report/markdown.js'
 import { questionBlocks } from './exercise.js'
 import { EXERCISES } from './exercises/index.js'
 
-/** @import { Exercise, Question } from './exercise.js' */
+/** @import { Asked, Exercise, Question } from './exercise.js' */
 
 /** A page lists every choice, including those that some machines lack. */
 const ANY_MACHINE = { pinned: true, cores: 8, limits: true, vegeta: true }
@@ -21,42 +21,30 @@ export function exercisePage({ number, title, minutes, difficulty, needs, ...exe
     ...(needs ? [`**Before this**: ${needs}`] : []),
     '## Symptoms',
     ...symptoms,
-    ...(predict
-      ? ['## Predict', ...questionParts(predict), 'Write your guess down before you measure: ______________']
-      : []),
+    ...(predict ? [...questionParts(predict), 'Write your guess down before you measure: ______________'] : []),
     '## Measure, and read the evidence',
     'The program now puts load on the service and prints a table. Which figure surprised you? Which resource was saturated, and which was\nidle?',
-    ...(limits ? ['## Name the limits', ...questionParts(limits)] : []),
-    '## Turn a knob',
+    ...(limits ? questionParts(limits) : []),
     ...questionParts(turn),
-    ...(expect ? questionParts(expect) : []),
+    ...(expect ? questionParts(expect).slice(1) : []),
     limits
       ? 'Then it is measured again. The exercise is solved if the changes keep the promise, both are needed, and they lift the limits that\nyou named.'
       : 'Then it is measured again. The measurement decides whether the exercise is solved.',
     '## When it is solved',
-    ...(explain ? questionParts(explain) : []),
+    ...(explain ? questionParts(explain).slice(1) : []),
     folded('Discussion', discussion),
   ]
   return `${parts.join('\n\n')}\n`
 }
 
-const QUESTIONS = /** @type {const} */ ({
-  predict: 'Predict',
-  limits: 'Name the limits',
-  turn: 'Turn a knob',
-  expect: 'Expect',
-  explain: 'Explain',
-  tempting: 'Tempting',
-})
-
 /** The answers, to print for the teacher. */
 export function keyPage() {
   const answers = EXERCISES.flatMap((exercise) => {
     const { number, title, lesson, key } = exercise
-    const given = Object.entries(QUESTIONS).filter(([name]) => name in key)
-    const items = given.map(
-      ([name, heading]) => `- **${heading}**: ${lettered(key[/** @type {keyof typeof QUESTIONS} */ (name)], exercise)}`,
-    )
+    const items = Object.entries(key).map(([name, text]) => {
+      const heading = name === 'tempting' ? 'Tempting' : exercise[/** @type {Asked} */ (name)]?.title
+      return `- **${heading}**: ${lettered(text, exercise)}`
+    })
     return [`## ${number}. ${title}`, [...items, `- **Lesson**: ${lesson}`].join('\n')]
   })
   const about =
@@ -84,10 +72,10 @@ export function exercisesTable() {
   return table(['exercise', 'takes', 'difficulty', 'lesson'], rows, { align: ['l', 'r', 'l', 'l'] })
 }
 
-/** @param {Question} question */
+/** Its heading, its text, and its hints. @param {Question} question */
 function questionParts(question) {
   const hints = question.hints.map((hint, i) => folded(`Hint ${i + 1}`, [hint]))
-  return [markdownOf(questionBlocks(question, ANY_MACHINE)), ...hints]
+  return [`## ${question.title}`, markdownOf(questionBlocks(question, ANY_MACHINE)), ...hints]
 }
 
 /** @param {string} summary @param {string[]} paragraphs */

@@ -72,11 +72,7 @@ const STAGES = {
     return 'predict'
   },
 
-  async predict(desk) {
-    if (desk.exercise.predict) desk.head('Predict')
-    await ask('predict', desk)
-    return 'first'
-  },
+  predict: asks('predict', 'first'),
 
   async first(desk) {
     const { exercise, state } = desk
@@ -91,17 +87,9 @@ const STAGES = {
     return 'limits'
   },
 
-  async limits(desk) {
-    if (desk.exercise.limits) desk.head('Name the limits')
-    await ask('limits', desk)
-    return 'turn'
-  },
+  limits: asks('limits', 'turn'),
 
-  async turn(desk) {
-    desk.head('Turn a knob')
-    await ask('turn', desk)
-    return 'expect'
-  },
+  turn: asks('turn', 'expect'),
 
   async expect(desk) {
     await ask('expect', desk)
@@ -130,11 +118,15 @@ const STAGES = {
     return 'explain'
   },
 
-  async explain(desk) {
-    if (desk.exercise.explain) desk.head('Explain')
-    await ask('explain', desk)
-    return 'done'
-  },
+  explain: asks('explain', 'done'),
+}
+
+/** A stage that asks a question, if the exercise has it. @param {Asked} name @param {State['stage']} next @returns {(desk: Desk) => Promise<State['stage']>} */
+function asks(name, next) {
+  return async (desk) => {
+    await ask(name, desk)
+    return next
+  }
 }
 
 /** Measures, and shows all evidence so far. @param {string} title @param {Measurement[]} measurements @param {number} round @param {Desk} desk */
@@ -164,6 +156,8 @@ async function ask(name, desk) {
   const { exercise, state, say, by } = desk
   const question = exercise[name]
   if (!question) return
+  // The expected effect belongs to the knob.
+  if (name !== 'expect') desk.head(question.title)
   const found = foundOf(desk)
   const { parse, expected } = question.kind(found.facts)
   const hints = question.hints.map((hint, i) => `Hint ${i + 1} of ${question.hints.length}: ${hint}`)
