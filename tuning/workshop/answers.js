@@ -29,25 +29,22 @@ export function choice(options) {
 }
 
 /**
- * Several different options, by their letters or names: `a c`, `a, c`, `ac`. Parsed in the order of the options, since the order in
- * which they are typed means nothing. @param {number} many @returns {KindOf}
+ * Two different options, by their letters or names: `a c`, `a, c`, `ac`. Parsed in the order of the options, since the order in which
+ * they are typed means nothing. @param {Record<string, string>} options @returns {Kind}
  */
-export function choices(many) {
-  return (options) => {
-    const one = choice(options)
-    const values = Object.keys(options)
-    return {
-      parse: (text) => {
-        const words = text.split(/[\s,;+]+|\band\b/i).filter((word) => word !== '')
-        const isLetters = words.length === 1 && words[0].length === many
-        const said = (isLetters ? [...words[0]] : words).map(one.parse)
-        if (said.length !== many || said.includes(undefined) || new Set(said).size !== many) return undefined
-        return values.filter((value) => said.includes(value))
-      },
-      expected: `${many} different letters from a to ${LETTERS[values.length - 1]}, such as "a b"`,
-      choices: one.choices,
-      letters: one.letters,
-    }
+export function pair(options) {
+  const one = choice(options)
+  const values = Object.keys(options)
+  return {
+    ...one,
+    parse: (text) => {
+      const words = text.split(/[\s,;+]+|\band\b/i).filter((word) => word !== '')
+      const isLetters = words.length === 1 && words[0].length === 2
+      const said = (isLetters ? [...words[0]] : words).map(one.parse)
+      const chosen = values.filter((value) => said.includes(value))
+      return said.length === 2 && chosen.length === 2 ? chosen : undefined
+    },
+    expected: `2 different letters from a to ${LETTERS[values.length - 1]}, such as "a b"`,
   }
 }
 

@@ -1,4 +1,4 @@
-import { choices, prose } from '../answers.js'
+import { pair, prose } from '../answers.js'
 import { AUDIT_LOCK_MS, closed, goodput, offered, PATIENT, rounded } from '../kit.js'
 
 /**
@@ -57,11 +57,11 @@ export const incident = {
   first: (found) => [broken('today', FAULTY, found)],
   columns: ['goodput/s', 'success', 'p99', 'API core', 'Postgres', 'pool used', 'waiting', 'statement', 'locked'],
   limits: {
-    kind: choices(2),
+    kind: pair,
     solution: () => 'pool-size postgres-lock',
     wrong: 'pool-size postgres-cpu',
   },
-  turn: { kind: choices(2), solution: () => 'pool audit', wrong: 'pool timeout' },
+  turn: { kind: pair, solution: () => 'pool audit', wrong: 'pool timeout' },
   // A change that is made alone is meant to fail.
   again: (found) => [
     offered(both(found.answers.turn), changed(found.answers.turn), rateOf(found), LOAD),
