@@ -1,8 +1,8 @@
-import { spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { UsageError } from '../../load/command/errors.js'
 import { startListening } from '../../load/system/listening.js'
+import { versionOf } from '../../load/system/processes.js'
 
 /** Debian installs it outside the PATH of an ordinary user. */
 const PLACES = ['haproxy', '/usr/sbin/haproxy']
@@ -20,9 +20,8 @@ export const HAPROXY_FLAG = {
  */
 export function findHaproxy(given, places = PLACES) {
   for (const program of given ? [given] : places) {
-    const { status, stdout } = spawnSync(program, ['-v'], { encoding: 'utf8' })
-    const [, version] = /^HA-?Proxy version (\S+)/.exec(stdout ?? '') ?? []
-    if (status === 0 && version) return { program, version }
+    const version = versionOf(program, '-v', /^HA-?Proxy version (\S+)/)
+    if (version !== 'unknown') return { program, version }
   }
   if (given) throw new UsageError(`--haproxy: expected the path of the haproxy program, got ${given}`)
   return null

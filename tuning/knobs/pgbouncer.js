@@ -1,9 +1,9 @@
-import { spawnSync } from 'node:child_process'
 import { chmodSync, chownSync, copyFileSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import pg from 'pg'
 import { NotApplied } from '../../load/command/errors.js'
 import { asksForTls, startBetween } from '../../load/system/between.js'
+import { versionOf } from '../../load/system/processes.js'
 import { postgresUser } from '../../sql/binaries.js'
 import { leashed } from '../../sql/leash.js'
 import { makeScratch } from '../../sql/scratch.js'
@@ -76,9 +76,8 @@ export async function poolSizeOf(databaseUrl) {
 /** PgBouncer's program and version. @param {string[]} [places] @throws {NotApplied} if there is none */
 export function findPgbouncer(places = PLACES) {
   for (const program of places) {
-    const { status, stdout } = spawnSync(program, ['--version'], { encoding: 'utf8' })
-    const [, version] = /^PgBouncer (\S+)/.exec(stdout ?? '') ?? []
-    if (status === 0 && version) return { program, version }
+    const version = versionOf(program, '--version', /^PgBouncer (\S+)/)
+    if (version !== 'unknown') return { program, version }
   }
   throw new NotApplied('expected pgbouncer on PATH, found none; sudo apt-get install pgbouncer installs it')
 }

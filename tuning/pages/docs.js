@@ -19,7 +19,7 @@ import { effectsTable } from '../experiments/tune/report.js'
 import { EXERCISES } from '../workshop/exercises/index.js'
 import { exercisePage, exercisesTable, keyPage } from '../workshop/pages.js'
 import { pricesBlocks } from './ec2.js'
-import { evidence, keptReports } from './evidence/evidence.js'
+import { EVIDENCE, evidence, imageOf, keptReports } from './evidence/evidence.js'
 import { answerBlocks } from './front.js'
 import { arithmeticBlocks } from './more-cores.js'
 
@@ -35,9 +35,6 @@ import { arithmeticBlocks } from './more-cores.js'
  * @typedef {(evidence: Evidence) => Block[]} Part
  */
 
-/** The kept runs, from the repository's root: a page links to them from its own folder. */
-const EVIDENCE = 'tuning/evidence/'
-
 /** @type {Part} */
 const EVERY_TRIAL = ({ folder }) => [paragraph(`[Every trial of this run](${EVIDENCE}${folder}/report.md).`)]
 
@@ -50,7 +47,7 @@ const PGBOUNCER = ({ records }) => {
 /** The bars of a proof. @type {Part} */
 const DOSES = ({ findings, folder }) => {
   const picture = proofPicture(findings)
-  return picture ? [paragraph(`![${picture.title}: ${picture.about}](${EVIDENCE}${folder}/${picture.name}.svg)`)] : []
+  return picture ? [imageOf(folder, picture)] : []
 }
 
 /** @type {Part} */

@@ -7,7 +7,7 @@ import { costNear, sustainedIn } from '../../load/verbs/sweep/answer.js'
 import { sweepPictures } from '../../load/verbs/sweep/pictures.js'
 import { promisedRate } from '../../load/verbs/sweep/promise.js'
 import { RESOURCES } from '../../load/verdict/resources.js'
-import { evidence } from './evidence/evidence.js'
+import { evidence, imageOf } from './evidence/evidence.js'
 
 /**
  * @import { Block } from '../../load/report/blocks.js'
@@ -34,9 +34,7 @@ export function answerBlocks() {
     paragraph(sentence),
     table(head, rows, { align: ['l', 'l', 'l'] }),
     list(proofs),
-    ...pictures.map(({ title, about, name }) =>
-      paragraph(`![${title}: ${about}](tuning/evidence/${batched.folder}/${name}.svg)`),
-    ),
+    ...pictures.map((picture) => imageOf(batched.folder, picture)),
     list(conditionsOf(batched.run, batched.records)),
     ...benchPicture(),
   ]
@@ -47,9 +45,8 @@ function benchPicture() {
   const { folder, report, run } = evidence('bench')
   const drawn = report.find((block) => block.kind === 'picture')
   if (drawn?.kind !== 'picture') return []
-  const { title, about, name } = drawn.picture
   return [
-    paragraph(`![${title}: ${about}](tuning/evidence/${folder}/${name}.svg)`),
+    imageOf(folder, drawn.picture),
     paragraph(
       `This picture comes from another run, with fewer connections than the sweeps above: compare its bars only with each other. ${run.finished_at?.slice(0, 10)}, Redline ${run.versions.redline_commit} ([all figures](tuning/experiments/bench/README.md)).`,
     ),

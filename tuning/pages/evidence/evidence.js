@@ -1,9 +1,15 @@
 import { readdirSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { paragraph } from '../../../load/report/blocks.js'
 import { sweep } from '../../../load/verbs/sweep/sweep.js'
 import { VERBS } from '../../verbs.js'
 import { sourcesOf, writeAgain } from '../report/report.js'
+
+/** @import { Picture } from '../../../load/report/picture.js' */
+
+/** The kept runs, from the repository's root: a page links to them from its own folder. */
+export const EVIDENCE = 'tuning/evidence/'
 
 /** The folder of the kept runs. */
 const KEPT = fileURLToPath(new URL('../../evidence', import.meta.url))
@@ -27,6 +33,11 @@ function read(folder) {
   // This version of Redline may draw other conclusions from the trials than the version that measured them.
   const run = { ...kept, ...findings.kept }
   return { folder, run, records, findings, report: experiment.report(findings) }
+}
+
+/** A picture of a kept run, for a page at the repository's root. @param {string} folder of the run @param {Picture} picture */
+export function imageOf(folder, { title, about, name }) {
+  return paragraph(`![${title}: ${about}](${EVIDENCE}${folder}/${name}.svg)`)
 }
 
 /** The committed reports of all kept runs, as this version of Redline writes them: report.md and its pictures, by their path. */
