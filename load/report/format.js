@@ -23,9 +23,9 @@ export function breakdown(counts) {
   return parts.map(([key, number]) => `${count(number)} × ${key}`).join(', ') || '0'
 }
 
-/** A measured rate: 12.34 -> 12.3, 1234.5 -> 1,235 @param {number} value */
+/** A measured rate: 12.34 -> 12.3, 1234.5 -> 1,235 @param {number | null | undefined} value */
 export function figure(value) {
-  return Number.isNaN(value) ? NONE : decimal(value, value < 100 ? 1 : 0, 0)
+  return Number.isNaN(value ?? Number.NaN) ? NONE : decimal(Number(value), Number(value) < 100 ? 1 : 0, 0)
 }
 
 /** @type {Map<string, Intl.NumberFormat>} cached, since creating one takes far longer than using it */

@@ -22,15 +22,15 @@ const COLUMNS = {
   'no answer': ({ traffic }) => count(Object.values(traffic.errors).reduce((sum, number) => sum + number, 0)),
   'API core': ({ probes }) => wholePercent(probes.api.cpu_core_ratio),
   'API waits': ({ probes }) => wholePercent(probes.api.run_delay_ratio),
-  'CPU us': ({ probes }) => figureOf(probes.api.cpu_us_per_request),
+  'CPU us': ({ probes }) => figure(probes.api.cpu_us_per_request),
   Postgres: ({ probes }) => wholePercent(probes.postgres.cpu_core_ratio),
   generator: ({ probes }) => wholePercent(probes.generator.cpu_core_ratio),
-  'pool used': ({ probes }) => figureOf(probes.api.pool_used_mean),
-  waiting: ({ probes }) => figureOf(probes.api.pool_waiting_mean),
-  statement: ({ probes }) => milliseconds(probes.api.statement_mean_ms ?? undefined),
-  'rows/statement': ({ traffic, probes }) => figureOf(traffic.ok / (probes.api.statements || Number.NaN)),
-  'open files': ({ probes }) => figureOf(probes.api.open_files),
-  'hashes at once': ({ probes }) => figureOf(probes.api.hashing_mean),
+  'pool used': ({ probes }) => figure(probes.api.pool_used_mean),
+  waiting: ({ probes }) => figure(probes.api.pool_waiting_mean),
+  statement: ({ probes }) => milliseconds(probes.api.statement_mean_ms),
+  'rows/statement': ({ traffic, probes }) => figure(traffic.ok / (probes.api.statements || Number.NaN)),
+  'open files': ({ probes }) => figure(probes.api.open_files),
+  'hashes at once': ({ probes }) => figure(probes.api.hashing_mean),
   locked: ({ probes }) => wholePercent(lockedOf(probes.postgres.waits)),
   outcome: ({ outcome }) => outcome.verdict,
 }
@@ -50,9 +50,4 @@ export function evidenceOf({ columns, notes = {} }, { trials }) {
 function lockedOf(waits) {
   if (!waits) return undefined
   return Object.entries(waits).reduce((sum, [wait, share]) => sum + (wait.startsWith('Lock:') ? share : 0), 0)
-}
-
-/** @param {number | null | undefined} value */
-function figureOf(value) {
-  return figure(value ?? Number.NaN)
 }
