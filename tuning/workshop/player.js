@@ -113,7 +113,7 @@ const STAGES = {
     if (!outcome.solved) return 'limits'
     if (state.clock) {
       state.clock.ended_at = new Date().toISOString()
-      say(clockOf(desk))
+      say(clockText(state.clock, Number(exercise.clock_min)))
     }
     return 'explain'
   },
@@ -145,12 +145,6 @@ function spoiledBy(measurements, { trials }) {
   return spoiled.map(({ name }) => `"${name}" says nothing about the service: ${trials[name].outcome.because}`)
 }
 
-/** What the clock of an incident shows. @param {Desk} desk */
-function clockOf({ state, exercise }) {
-  const { began_at, ended_at } = /** @type {NonNullable<State['clock']>} */ (state.clock)
-  return clockText(began_at, ended_at, Number(exercise.clock_min), Date.now())
-}
-
 /** Asks until the answer is understood, and keeps it. @param {Asked} name @param {Desk} desk */
 async function ask(name, desk) {
   const { exercise, state, say, by } = desk
@@ -162,7 +156,7 @@ async function ask(name, desk) {
   const { parse, expected } = question.kind(found.facts)
   const hints = question.hints.map((hint, i) => `Hint ${i + 1} of ${question.hints.length}: ${hint}`)
   say(questionBlocks(question, found.facts, figuresOf(exercise, found)))
-  if (state.clock && !state.clock.ended_at) say(clockOf(desk))
+  if (state.clock && !state.clock.ended_at) say(clockText(state.clock, Number(exercise.clock_min)))
   // Nobody judges it, and the discussion should not depend on it.
   const isOptional = name === 'explain'
   const others = [...(hints.length > 0 ? ['"hint" helps'] : []), ...(isOptional ? ['"skip" leaves it out'] : [])]
@@ -179,12 +173,9 @@ async function ask(name, desk) {
       state.answers.push({ question: name, said, value, by, at, took_ms: Date.now() - asked_ms })
       return
     }
-    if (!/^(hint|help|\?)$/i.test(said)) say(`Expected ${expected}, got ${JSON.stringify(said)}.`)
-    else
-      say(
-        hints.shift() ??
-          `There are no ${question.hints.length > 0 ? 'more ' : ''}hints. To see the solution, leave and start again with --solution.`,
-      )
+    const noHint = `There are no ${question.hints.length > 0 ? 'more ' : ''}hints. To see the solution, leave and start again with --solution.`
+    const isAsking = /^(hint|help|\?)$/i.test(said)
+    say(isAsking ? (hints.shift() ?? noHint) : `Expected ${expected}, got ${JSON.stringify(said)}.`)
   }
 }
 

@@ -112,9 +112,9 @@ export function newState(facts) {
 
 /**
  * What the clock of an incident shows: how long it has run, or how long the incident took. It also runs while nobody plays.
- * @param {string} began_at ISO 8601, as ended_at @param {string | undefined} ended_at @param {number} clock_min minutes allowed @param {number} now_ms
+ * @param {NonNullable<State['clock']>} clock @param {number} clock_min minutes allowed @param {number} [now_ms]
  */
-export function clockText(began_at, ended_at, clock_min, now_ms) {
+export function clockText({ began_at, ended_at }, clock_min, now_ms = Date.now()) {
   const passed_s = secondsOf(began_at, ended_at ? Date.parse(ended_at) : now_ms)
   const passed = minutesText(passed_s)
   const isOver = passed_s > 60 * clock_min

@@ -147,11 +147,14 @@ t.test("an exercise's folder is shown as its terminal was, however far it got", 
 t.test('the clock of an incident: running, stopped, over', async (t) => {
   const [began, ended] = ['2026-11-21T08:00:00.000Z', '2026-11-21T08:15:01.000Z']
   const now_ms = Date.parse(began) + 65_000
-  t.equal(clockText(began, undefined, 15, now_ms), 'The clock: 1 min 5 s of 15 min.')
-  t.match(clockText(began, undefined, 1, now_ms), /of 1 min; the time is up/)
-  t.match(clockText(began, ended, 16, now_ms), /^The incident took 15 min 1 s, of the 16 min/)
-  t.match(clockText(began, ended, 15, now_ms), /^The incident took 15 min 1 s, which is more than/)
-  t.match(clockText(ended, undefined, 15, now_ms), /: 0 min 0 s of/, 'a clock that was set back')
+  t.equal(clockText({ began_at: began }, 15, now_ms), 'The clock: 1 min 5 s of 15 min.')
+  t.match(clockText({ began_at: began }, 1, now_ms), /of 1 min; the time is up/)
+  t.match(clockText({ began_at: began, ended_at: ended }, 16, now_ms), /^The incident took 15 min 1 s, of the 16 min/)
+  t.match(
+    clockText({ began_at: began, ended_at: ended }, 15, now_ms),
+    /^The incident took 15 min 1 s, which is more than/,
+  )
+  t.match(clockText({ began_at: ended }, 15, now_ms), /: 0 min 0 s of/, 'a clock that was set back')
 })
 
 t.test('what is forgotten is ours alone, and no other folder is taken', async (t) => {
