@@ -25,10 +25,8 @@ export function animationOf(screens, { columns, rows, title }) {
     return `@keyframes f${i}{0%{visibility:${i === 0 ? 'visible' : 'hidden'}}${shown}}#f${i}{animation:f${i} ${WHOLE_S}s step-end infinite}`
   })
   const groups = frames.map((lines, i) => {
-    const texts = lines.flatMap((line, row) => {
-      return line === ''
-        ? []
-        : `<text x="${PADDING_PX}" y="${PADDING_PX + (row + 2) * LINE_PX}">${escaped(line)}</text>`
+    const texts = lines.map((line, row) => {
+      return line && `<text x="${PADDING_PX}" y="${PADDING_PX + (row + 2) * LINE_PX}">${escaped(line)}</text>`
     })
     return `<g id="f${i}"${i === frames.length - 1 ? '' : ' class="earlier"'}>${texts.join('')}</g>`
   })
