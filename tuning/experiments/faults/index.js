@@ -1,6 +1,6 @@
 import { namespaceProblem } from './namespace.js'
 import { crowd, squeezeGenerator } from './neighbours.js'
-import { holdLock, takeConnections, trigger } from './postgres.js'
+import { holdLock, millisecondRow, takeConnections, trigger } from './postgres.js'
 import { quotaProblem, throttleApi, throttlePostgres } from './quota.js'
 
 /** @import { Cell, StepLoad } from '../../../load/report/record.js' */
@@ -32,12 +32,19 @@ const hard = (fault) => ({ ...fault, dosed: true, hard: true })
 /** A quota of CPU, which not every machine can set. @param {Plant} plant */
 const quota = (plant) => ({ plant, problem: quotaProblem, here: true })
 
+/**
+ * Has Postgres wait before it flushes a commit (xlog.c, XLogFlush), for each transaction that inserts and no other. A dose of a proof,
+ * which sets the same for all sessions, adds to it.
+ */
+const SLOW_COMMIT = `PERFORM set_config('commit_delay', (current_setting('commit_delay')::int + 20000)::text, true);
+  SET LOCAL commit_siblings = 0;`
+
 /** Overlapping work in the API and in Postgres. @param {string} preload */
 const pair = (preload) => ({
   settings: { INSERT_MODE: 'prepared' },
   preload,
   load: { rate_rps: 2000 },
-  plant: trigger('millisecond-row.sql'),
+  plant: millisecondRow,
   here: true,
 })
 
@@ -93,7 +100,7 @@ export const FAULTS = {
     dosed: true,
     settings: { POOL_MAX: '1', INSERT_MODE: 'prepared' },
     load: { rate_rps: 300 },
-    plant: trigger('slow-statement.sql'),
+    plant: trigger('PERFORM pg_sleep(0.005);'),
   },
   'impatient-pool': {
     resource: 'pool-timeout',
@@ -101,14 +108,14 @@ export const FAULTS = {
     settings: { POOL_MAX: '2', POOL_CONNECT_TIMEOUT_MS: '5', INSERT_MODE: 'prepared' },
     preload: 'patient-connect',
     load: { rate_rps: 150 },
-    plant: trigger('uneven-statement.sql'),
+    plant: trigger('IF random() < 0.1 THEN PERFORM pg_sleep(0.04); END IF;'),
   },
   'expensive-trigger': {
     resource: 'postgres-cpu',
     about: 'each row costs Postgres 1 ms of CPU',
     dosed: true,
     load: { rate_rps: 1500 },
-    plant: trigger('expensive-row.sql'),
+    plant: trigger('PERFORM sum(i) FROM generate_series(1, 10000) AS i;', 'ROW'),
     here: true,
   },
   'slow-commits': {
@@ -117,7 +124,7 @@ export const FAULTS = {
     dosed: true,
     settings: { INSERT_MODE: 'prepared' },
     load: { rate_rps: 2000 },
-    plant: trigger('slow-commit.sql'),
+    plant: trigger(SLOW_COMMIT),
   },
   'held-lock': {
     resource: 'postgres-lock',
@@ -181,14 +188,14 @@ export const FAULTS = {
     about: 'four connections, for requests that take 5 ms each: 800/s at most',
     settings: { INSERT_MODE: 'prepared' },
     load: { connections: 4, connections_needed: 120 },
-    plant: trigger('slow-statement.sql'),
+    plant: trigger('PERFORM pg_sleep(0.005);'),
   },
   'few-ports': {
     resource: 'generator-ports',
     about: '64 local ports, and about 100 requests at a time, as the database is 40 ms away',
     load: { rate_rps: 2500, connections: 200 },
     namespace: true,
-    plant: trigger('distant-statement.sql'),
+    plant: trigger('PERFORM pg_sleep(0.04);'),
     problem: namespaceProblem,
     here: true,
   },
@@ -233,7 +240,7 @@ export const FAULTS = {
     about: 'each statement holds the same lock for 2 ms, which shows only where statements meet',
     settings: { INSERT_MODE: 'prepared' },
     load: { rate_rps: 2000 },
-    plant: trigger('short-lock.sql'),
+    plant: trigger("PERFORM pg_advisory_xact_lock(hashtext('redline_fault')); PERFORM pg_sleep(0.002);"),
   }),
   'one-at-a-time': hard({
     resource: 'lock-step',

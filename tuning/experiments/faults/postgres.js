@@ -1,16 +1,23 @@
 import { readFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
-import { openSession, plantTrigger } from '../../knobs/session.js'
+import { openSession, plantTrigger, triggerSql } from '../../knobs/session.js'
 
 /**
  * @import { Plant } from './index.js'
  * @import { Client } from 'pg'
  */
 
-/** A trigger on `users`. @param {string} file in sql/: creates pg_temp.redline_fault() and the trigger @returns {Plant} */
-export function trigger(file) {
-  const statements = readFileSync(new URL(`sql/${file}`, import.meta.url), 'utf8')
-  return ({ databaseUrl }) => plantTrigger(databaseUrl, statements, 'redline_fault')
+const NAME = 'redline_fault'
+const MILLISECOND_ROW = readFileSync(new URL('millisecond-row.sql', import.meta.url), 'utf8')
+
+/** A trigger on `users`. @param {string} work PL/pgSQL @param {'STATEMENT' | 'ROW'} [each] @returns {Plant} */
+export function trigger(work, each = 'STATEMENT') {
+  return ({ databaseUrl }) => plantTrigger(databaseUrl, triggerSql(NAME, each, work), NAME)
+}
+
+/** A trigger by which each row costs Postgres a millisecond of CPU, whatever the speed of its core. @type {Plant} */
+export function millisecondRow({ databaseUrl }) {
+  return plantTrigger(databaseUrl, MILLISECOND_ROW, NAME)
 }
 
 /**
