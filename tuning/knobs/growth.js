@@ -36,20 +36,19 @@ export async function addIndexes(databaseUrl, number) {
  */
 export async function fillTable(databaseUrl, rows, signal) {
   const session = await openSession(databaseUrl, { connectionTimeoutMillis: CONNECT_TIMEOUT_MS })
-  try {
-    const cut = () => destroy(session)
+  let pid = 0
+  const cancel = () => {
+    if (pid === 0) destroy(session)
+    else ask(databaseUrl, `SELECT pg_cancel_backend(${pid})`).catch(() => destroy(session))
+  }
+  const take = (/** @type {string} */ statement) => {
     signal.throwIfAborted()
-    signal.addEventListener('abort', cut)
-    const asking = session.query('SELECT pg_backend_pid() AS pid')
-    const { rows: found } = await asking.finally(() => signal.removeEventListener('abort', cut))
-    const cancel = () => {
-      ask(databaseUrl, `SELECT pg_cancel_backend(${found[0].pid})`).catch(() => destroy(session))
-    }
-    const take = async (/** @type {string} */ statement) => {
-      signal.throwIfAborted()
-      signal.addEventListener('abort', cancel)
-      await session.query(statement).finally(() => signal.removeEventListener('abort', cancel))
-    }
+    return session.query(statement)
+  }
+  signal.addEventListener('abort', cancel)
+  try {
+    const found = await take('SELECT pg_backend_pid() AS pid')
+    pid = found.rows[0].pid
     await take(
       `INSERT INTO users (email, password) SELECT '${LAB_USER}-' || n || '@redline.test', 'secret-' || n FROM generate_series(1, ${rows}) AS n`,
     )
@@ -58,6 +57,7 @@ export async function fillTable(databaseUrl, rows, signal) {
       if (error.code !== NOT_ALLOWED) throw error
     })
   } finally {
+    signal.removeEventListener('abort', cancel)
     await session.end()
   }
 }
