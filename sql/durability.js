@@ -1,6 +1,6 @@
 import { readlinkSync } from 'node:fs'
 import path from 'node:path'
-import { textOf } from './scratch.js'
+import { attempt, textOf } from './scratch.js'
 
 /** @import { Client } from 'pg' */
 
@@ -50,10 +50,6 @@ export function fileSystemOf(folder, mounts = textOf('/proc/mounts')) {
 
 /** If we see a backend work in the data directory, the server runs on this machine. @param {number} pid @param {string | null} data_directory */
 function fileSystemOfBackend(pid, data_directory) {
-  try {
-    if (!data_directory || readlinkSync(`/proc/${pid}/cwd`) !== data_directory) return null
-    return fileSystemOf(data_directory, textOf(`/proc/${pid}/mounts`))
-  } catch {
-    return null
-  }
+  const own = attempt(() => readlinkSync(`/proc/${pid}/cwd`), null)
+  return data_directory && data_directory === own ? fileSystemOf(own, textOf(`/proc/${pid}/mounts`)) : null
 }
