@@ -48,22 +48,25 @@ export const campaignOf = (runs = RUNS, rest_ms = REST_MS) => ({
   npm run evidence -- --only sweep-batched,sweep-single
   npm run evidence -- --adopt && npm run docs`,
 
-  async run({ given }, io) {
+  async run({ given }, { signal, progress }) {
     const folder = path.resolve(given.out ?? path.join(ROOT, 'results/evidence'))
     const asked = runs.filter(({ name }) => given.only?.includes(name) ?? true)
-    const note = (/** @type {string} */ text) => io.progress.note(text)
-    const ended = (/** @type {string | null} */ problem) => ({
-      run: { verb: 'evidence', folder, problem, interrupted: io.signal.aborted, runs: statesOf(folder, asked) },
-      text: textOf(statesOf(folder, asked)),
+    const ended = (/** @type {string | null} */ problem) => {
+      const states = statesOf(folder, asked)
+      const text = states.map(({ name, state }) => `${name}: ${state}\n`).join('')
       // It has no report of its own.
-      folder: null,
-    })
+      return {
+        run: { verb: 'evidence', folder, problem, interrupted: signal.aborted, runs: states },
+        text,
+        folder: null,
+      }
+    }
     refuseMixture(folder, runs, given.adopt ? undefined : originOf(await redlineCommit(), describeMachine()))
     if (given.adopt) {
       const finished = asked.filter(({ name }) => stateOf(path.join(folder, name)) === 'finished')
       for (const { name } of finished) {
         adopt(path.join(folder, name), path.join(COMMITTED, name))
-        note(`adopted: ${name}`)
+        progress.note(`adopted: ${name}`)
       }
       return ended(finished.length > 0 ? null : `expected finished runs in ${folder}, got none`)
     }
@@ -77,11 +80,11 @@ export const campaignOf = (runs = RUNS, rest_ms = REST_MS) => ({
     for (const one of asked) {
       const state = stateOf(path.join(folder, one.name))
       if (state === 'finished') continue
-      if (hasMeasured) await sleep(rest_ms, undefined, { signal: io.signal }).catch(() => {})
-      if (io.signal.aborted) break
+      if (hasMeasured) await sleep(rest_ms, undefined, { signal }).catch(() => {})
+      if (signal.aborted) break
       hasMeasured = true
-      note(`${one.name}: about ${one.minutes} min`)
-      const code = await measure(node, folder, one, state, io.signal)
+      progress.note(`${one.name}: about ${one.minutes} min`)
+      const code = await measure(node, folder, one, state, signal)
       if (code === REFUSED) return ended(`${one.name} was refused`)
     }
     const missing = statesOf(folder, asked).filter(({ state }) => state !== 'finished')
@@ -170,9 +173,4 @@ function adopt(from, to) {
   for (const file of readdirSync(from).filter((name) => COMMITTED_FILES.test(name))) {
     cpSync(path.join(from, file), path.join(to, file))
   }
-}
-
-/** @param {{ name: string, state: State }[]} states */
-function textOf(states) {
-  return `${states.map(({ name, state }) => `${name}: ${state}`).join('\n')}\n`
 }

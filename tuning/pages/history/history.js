@@ -20,7 +20,7 @@ import { changePoints, LEAST_TO_CHANGE } from './change-points.js'
  * @import { Dots } from '../../../load/report/picture.js'
  * @import { Action } from '../../../load/run/experiment.js'
  * @import { Run } from '../../../load/report/record.js'
- * @typedef {{ name: string, run: Run, middle_rps: number, cpu_us: number | null, subject: Record<string, unknown> }} Past a sweep with an interval;
+ * @typedef {{ name: string, run: Run, machine: string, middle_rps: number, cpu_us: number | null, subject: Record<string, unknown> }} Past a sweep with an interval;
  *   cpu_us: of a request near its capacity; subject: what it measured
  */
 
@@ -45,10 +45,9 @@ export const history = {
     }
     const { all, unreadable } = pastOf(folder)
     for (const text of unreadable) progress.note(`warning: left out: ${text}`)
-    const machines = new Set(all.map(({ run }) => machineText(run)))
-    const usual = machineText(all.at(-1)?.run)
-    const alike = all.filter((one) => isAlike(one.subject, all[all.length - 1].subject))
-    const past = given['across-machines'] ? alike : alike.filter(({ run }) => machineText(run) === usual)
+    const machines = new Set(all.map(({ machine }) => machine))
+    const alike = all.filter(({ subject }) => isAlike(subject, all[all.length - 1].subject))
+    const past = given['across-machines'] ? alike : alike.filter(({ machine }) => machine === all.at(-1)?.machine)
     const changes = changePoints(past.map(({ middle_rps }) => Math.log(middle_rps)))
     const problem = past.length > 0 ? null : `expected sweeps with an interval in ${folder}, got none`
     const left = [
@@ -115,7 +114,8 @@ function pastIn(name, results) {
   const records = results.readTrials()
   const near = costNear({ capacity: run.capacity, records })
   const subject = subjectOf(run, records[0]?.settings)
-  return { name, run, middle_rps: Math.sqrt(low_rps * high_rps), cpu_us: near?.median_us ?? null, subject }
+  const figures = { middle_rps: Math.sqrt(low_rps * high_rps), cpu_us: near?.median_us ?? null }
+  return { name, run, machine: machineText(run), ...figures, subject }
 }
 
 /** The subject of a sweep. @param {Run} run @param {Record<string, unknown>} [settings] read back @returns {Record<string, unknown>} */
@@ -140,10 +140,8 @@ function isAlike(one, other) {
   return Object.keys(one).every((name) => !(name in other) || isDeepStrictEqual(one[name], other[name]))
 }
 
-/** @param {Run} [run] */
-function machineText(run) {
-  if (!run) return ''
-  const { machine, target_machine: there } = run
+/** @param {Run} run */
+function machineText({ machine, target_machine: there }) {
   const [here, target] = [machine, there].map((one) => one && `${one.cpu_model}, ${one.cores} cores`)
   return target ? `${here}; the target: ${target}` : String(here)
 }
