@@ -32,14 +32,9 @@ export function readStudent(place) {
   const inner = path.join(place, 'results')
   const folder = fs.existsSync(inner) ? inner : place
   const own = [path.join(folder, 'workshop'), folder].find((one) => fs.existsSync(path.join(one, PROGRESS_FILE)))
-  // Names of runs begin with their time.
-  const names = fs.readdirSync(folder).sort()
-  const runs = names.flatMap((name) => readRun(path.join(folder, name)) ?? [])
-  const played = own && own !== folder ? fs.readdirSync(own).sort() : []
-  const [{ machine } = { machine: null }] = [
-    ...runs,
-    ...played.flatMap((name) => readRun(path.join(String(own), name)) ?? []),
-  ]
+  const runs = runsIn(folder)
+  const played = own && own !== folder ? runsIn(own) : []
+  const machine = [...runs, ...played].at(0)?.machine
   return {
     name: path.basename(place),
     isEmpty: !own && runs.length === 0,
@@ -48,18 +43,15 @@ export function readStudent(place) {
       return verb === 'sweep' && capacity && !problem && answer !== 'none' ? [capacity] : []
     }),
     exercises: {},
-    ...(own && exercisesIn(own)),
+    ...(own && attempt(() => ({ exercises: readProgress(own).exercises }), { unreadable: PROGRESS_FILE })),
   }
 }
 
-/** @param {string} folder of a workshop @returns {{ exercises: Record<string, State>, unreadable?: string }} */
-function exercisesIn(folder) {
-  return attempt(() => ({ exercises: readProgress(folder).exercises }), { exercises: {}, unreadable: PROGRESS_FILE })
-}
-
-/** One broken folder must not hide the others. @param {string} folder @returns {any} null for no run, or one that ended before its first trial */
-function readRun(folder) {
-  return attempt(() => new Results(folder).readRun(), null)
+/** The runs in a folder, in order of time. One that is broken must not hide the others. @param {string} folder @returns {any[]} */
+function runsIn(folder) {
+  // Names of runs begin with their time.
+  const names = fs.readdirSync(folder).sort()
+  return names.flatMap((name) => attempt(() => new Results(path.join(folder, name)).readRun(), []))
 }
 
 /**
