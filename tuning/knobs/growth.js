@@ -4,17 +4,10 @@ import { ask, openSession } from './session.js'
 
 const NOT_ALLOWED = '42501'
 const CONNECT_TIMEOUT_MS = 5000
-const UNIQUE = 'CREATE UNIQUE INDEX redline_index_1 ON users (email)'
-/** Columns of further indexes, each of which must be updated for every row. */
-const FURTHER = ['password', 'lower(email)', 'email, password']
+/** Columns of the indexes, each of which must be updated for every row. The first index is unique. */
+const COLUMNS = ['email', 'password', 'lower(email)', 'email, password']
 
-/** Statements that create this many indexes besides the primary key, first a unique one on email. @param {number} number */
-export function indexStatements(number) {
-  const further = FURTHER.map((columns, i) => `CREATE INDEX redline_index_${i + 2} ON users (${columns})`)
-  return [UNIQUE, ...further].slice(0, number)
-}
-
-/** Creates indexes, and returns a function that drops them. @param {string} databaseUrl @param {number} number */
+/** Creates this many indexes besides the primary key, and returns a function that drops them. @param {string} databaseUrl @param {number} number */
 export async function addIndexes(databaseUrl, number) {
   const session = await openSession(databaseUrl)
   const names = Array.from({ length: number }, (_, i) => `redline_index_${i + 1}`)
@@ -22,7 +15,9 @@ export async function addIndexes(databaseUrl, number) {
     await session.query(`DROP INDEX IF EXISTS ${names.join(', ')}`).finally(() => session.end())
   }
   try {
-    for (const statement of indexStatements(number)) await session.query(statement)
+    for (const [i, name] of names.entries()) {
+      await session.query(`CREATE ${i === 0 ? 'UNIQUE ' : ''}INDEX ${name} ON users (${COLUMNS[i]})`)
+    }
   } catch (error) {
     await drop().catch(() => {})
     throw error
