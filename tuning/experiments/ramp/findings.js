@@ -30,7 +30,7 @@ export function findingsOf(plan, records, { drivers = {} }) {
   const b_to_a = price_a && price_b && work && work.pairs > 0 ? costRatio(price_a, price_b, work) : null
   // A ratio is no answer if one of its two rates is the generator's limit.
   const isUnknown = b && mains.some(({ isFull, bound }) => isFull && bound.length > 0)
-  const unknown = `how many of A do the work of one B is not known: ${bounded.join('; ')}`
+  const unknown = `it is not known how many of A do the work of one B: ${bounded.join('; ')}`
   const each = eachOf(series)
   const beside = records.flatMap((record) => (isValid(record) && record.beside) || [])
   const found = {

@@ -67,8 +67,8 @@ function foundSentence({ ceiling_ms, most_workers }, series) {
 
 /** @param {RampFindings['work']} work @param {string[]} bounded */
 function workSentence(work, bounded) {
-  const unknown = 'How many of A do the work of one B is not known'
-  if (!work) return `${unknown}, nor at what cost: ${bounded.join('; ')}, so that a rate is a lower bound.`
+  const unknown = 'It is not known how many of A do the work of one B'
+  if (!work) return `${unknown}, or at what cost: ${bounded.join('; ')}, so that a rate is a lower bound.`
   if (work.pairs === 0) return `${unknown}: no block has a rate at the ceiling for both.`
   const tie = work.tied ? ': no difference that noise could not have made' : ''
   return `${intervalText(work, 2)} of A do the work of one B at the ceiling${Number.isFinite(work.high) ? tie : FEW}.`
