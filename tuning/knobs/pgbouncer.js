@@ -21,6 +21,13 @@ const PREPARES_SINCE = '1.21'
 const SEARCH_PATH = `
   SELECT 'SET search_path = ' || setting AS statement FROM pg_settings WHERE name = 'search_path' AND source = 'client'`
 
+/** Files that a URL may name, and PgBouncer's settings for them. @type {Record<string, string>} */
+const CERTIFICATES = {
+  sslrootcert: 'server_tls_ca_file',
+  sslcert: 'server_tls_cert_file',
+  sslkey: 'server_tls_key_file',
+}
+
 /** More connections than any API opens. */
 const MAX_CLIENTS = 2000
 
@@ -53,7 +60,7 @@ export async function putPgbouncer(place, pool_size) {
     const url = new URL(started.databaseUrl)
     // PgBouncer speaks TLS to Postgres only.
     url.searchParams.set('sslmode', 'disable')
-    url.searchParams.delete('sslrootcert')
+    for (const parameter of Object.keys(CERTIFICATES)) url.searchParams.delete(parameter)
     await ask(url.href, 'SELECT').catch(({ message }) => {
       throw new Error(`expected PgBouncer to reach Postgres, got: ${message}; its own words are in ${place.logFile}`)
     })
@@ -85,20 +92,26 @@ export function findPgbouncer(places = PLACES) {
 /** Returns the paths, configuration first. @param {Place} place @param {Omit<Parameters<typeof pgbouncerConfig>[0], 'server'>} options */
 function writeFiles(place, options) {
   const { host, port, user, password } = new pg.Client({ connectionString: place.databaseUrl })
-  const caFile = new URL(place.databaseUrl).searchParams.get('sslrootcert')
-  const server = { host, port, user: String(user), isVerified: asksForTls(place), hasCa: caFile !== null }
-  const [config, users, ca] = ['pgbouncer.ini', 'users.txt', 'ca.pem'].map((name) => path.join(options.folder, name))
+  const given = [...new URL(place.databaseUrl).searchParams].filter(([name]) => Object.hasOwn(CERTIFICATES, name))
+  const copies = given.map(([name, from]) => ({
+    setting: CERTIFICATES[name],
+    from,
+    to: path.join(options.folder, name),
+  }))
+  const certificates = copies.map(({ setting, to }) => `${setting} = ${to}`)
+  const server = { host, port, user: String(user), isVerified: asksForTls(place), certificates }
+  const [config, users] = ['pgbouncer.ini', 'users.txt'].map((name) => path.join(options.folder, name))
   writeFileSync(config, pgbouncerConfig({ ...options, server }), { mode: 0o600 })
   const quoted = [user, password].map((text) => `"${String(text).replaceAll('"', '""')}"`)
   writeFileSync(users, `${quoted.join(' ')}\n`, { mode: 0o600 })
-  if (caFile) copyFileSync(caFile, ca)
-  return caFile ? [config, users, ca] : [config, users]
+  for (const { from, to } of copies) copyFileSync(from, to)
+  return [config, users, ...copies.map(({ to }) => to)]
 }
 
 /**
  * PgBouncer's configuration. It ignores startup parameters, since it would otherwise refuse clients that send them, and sets the
  * search path on each connection that it opens. Pure.
- * @param {{ server: { host: string, port: number, user: string, isVerified: boolean, hasCa: boolean }, folder: string,
+ * @param {{ server: { host: string, port: number, user: string, isVerified: boolean, certificates: string[] }, folder: string,
  *   port: number, pool_size: number, version: string, session?: { statement: string } }} options session: for each connection that it opens
  */
 export function pgbouncerConfig({ server, folder, port, pool_size, version, session }) {
@@ -120,5 +133,5 @@ ignore_startup_parameters = statement_timeout,options,extra_float_digits
 log_connections = 0
 log_disconnections = 0
 server_tls_sslmode = ${server.isVerified ? 'verify-full' : 'disable'}
-${server.hasCa ? `server_tls_ca_file = ${folder}/ca.pem\n` : ''}${prepares ? 'max_prepared_statements = 200\n' : ''}`
+${server.certificates.map((line) => `${line}\n`).join('')}${prepares ? 'max_prepared_statements = 200\n' : ''}`
 }

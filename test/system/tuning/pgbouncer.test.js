@@ -7,6 +7,7 @@ import { rows } from '../../support/database.js'
 import { isOurs, processesOf } from '../../support/lab.js'
 import { newDatabase } from '../../support/postgres.js'
 import { without } from '../../support/skip.js'
+import { makeCa, newTlsServer } from '../../support/tls-server.js'
 import { until } from '../../support/until.js'
 
 const skip = without('pgbouncer', '--version') ?? false
@@ -45,6 +46,16 @@ t.test('behind PgBouncer the rows go to the schema of the URL', { skip }, async 
   t.strictSame(await statuses(target.url, 3), [201, 201, 201])
   t.equal(await database.countRows(), 3)
   t.strictSame(await rows(embedded.url, 'SELECT count(*)::int FROM public.users'), [{ count: 0 }])
+})
+
+t.test('PgBouncer shows the certificate of the URL to a Postgres that asks for one', { skip }, async (t) => {
+  const { ca, cert, key } = makeCa(t.testdir({}), 'one')
+  const database = await newTlsServer(t, { ca, cert, key }, { clients: ca })
+  const levels = { INSERT_MODE: 'single', PGBOUNCER_POOL: 2 }
+  const target = await openUnpinned(t, database.urlWith({ sslrootcert: ca, sslcert: cert, sslkey: key }), levels)
+  t.teardown(target.stop)
+  t.strictSame(await statuses(target.url, 3), [201, 201, 201])
+  await t.rejects(openUnpinned(t, database.urlWith({ sslrootcert: ca }), levels), /certificate/)
 })
 
 t.test('what it does not pass on is not taken for set', { skip }, async (t) => {

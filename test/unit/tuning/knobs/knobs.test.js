@@ -41,14 +41,23 @@ t.test('a knob on the command line', async (t) => {
 })
 
 t.test('statements with a name are followed since 1.21', async (t) => {
-  const server = { host: '10.0.0.1', port: 5432, user: 'redline', isVerified: true, hasCa: true }
+  const server = {
+    host: '10.0.0.1',
+    port: 5432,
+    user: 'redline',
+    isVerified: true,
+    certificates: ['server_tls_ca_file = /f/sslrootcert', 'server_tls_cert_file = /f/sslcert'],
+  }
   const config = (/** @type {string} */ version) => {
     return pgbouncerConfig({ server, folder: '/f', port: 6432, pool_size: 7, version })
   }
   t.notMatch(config('1.18.0'), 'max_prepared_statements')
   t.match(config('1.21.0'), 'max_prepared_statements = 200')
   t.match(config('2.0.0'), 'max_prepared_statements = 200')
-  t.match(config('1.18.0'), /server_tls_sslmode = verify-full\nserver_tls_ca_file = \/f\/ca.pem/)
+  t.match(
+    config('1.18.0'),
+    /server_tls_sslmode = verify-full\nserver_tls_ca_file = \/f\/sslrootcert\nserver_tls_cert_file = \/f\/sslcert\n/,
+  )
   t.match(config('1.18.0'), /listen_addr = 127.0.0.1.*default_pool_size = 7/s)
 })
 
