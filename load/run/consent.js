@@ -30,8 +30,9 @@ export async function seekConsent(plan, firstStep, { isAgreed, ask, note }) {
   const first = targets.length > 0 ? firstStep() : null
   if (!mix || !first) return
   const names = targets.map(({ shown }) => shown).join(' and ')
+  const how = rates_rps ? 'sends them even if the service cannot keep up' : 'loads the service until it breaks'
   note(
-    `To ${names}, Redline will send ${requestText(mix)}: ${amountText(first, rates_rps, mix.replay)}. It loads the service until it breaks, and cleans up nothing that the requests store or change.`,
+    `To ${names}, Redline will send ${requestText(mix)}: ${amountText(first, rates_rps, mix.replay)}. It ${how}, and cleans up nothing that the requests store or change.`,
   )
   const isElsewhere = load_hosts.some((host) => !isLoopbackName(nameOf(host)))
   // A name may mean another machine there. A number hardly does (that of a bridge which each machine has, such as docker0).

@@ -43,6 +43,7 @@ export async function openSite(plan, results, io, takeCores = pinToCores) {
     const place = { databaseUrl: '', cores: cores?.api ?? null, allCores: null, env, logFile, signal }
     const look = plan.postgres_url ? await lookAt(plan.postgres_url) : undefined
     if (look && !look.sees_others) progress.note(`warning: ${BLIND_ROLE}`)
+    if (plan.start) progress.note('starting the service …')
     return { database: null, cores, place, hosts: {}, ...(look && { look }), close: async () => look?.close() }
   }
   refuseUnnamed(environment)
