@@ -75,10 +75,12 @@ function changedElasticities(records) {
   const nearer = Number(probes.postgres?.round_trip_ms) / Number(farther[0]?.settings[ROUND_TRIP])
   const pool = { suspect: `POOL_MAX x ${digits(factor)}`, resource: POOL, factor }
   const path = { suspect: 'the path to Postgres', resource: PATH }
-  return [
+  const all = [
     ...(larger.length > 0 ? [{ ...pool, ...against(larger, factor) }] : []),
     ...(farther.length > 0 ? [{ ...path, ...against(farther, nearer) }] : []),
   ]
+  // Trials without any success have no rate to compare.
+  return all.filter(({ elasticity }) => Number.isFinite(elasticity))
 }
 
 /** Successes per second without the first seconds of a load, which are slower, and are not in the slices either. @param {TrialRecord} record */

@@ -61,6 +61,21 @@ t.test('an elasticity is the slope of ln(throughput) over ln(speed), by the dose
   }
 })
 
+t.test(
+  'a larger pool under which nothing succeeds has no elasticity; one that changes nothing, one of 0',
+  async (t) => {
+    const before = recordsWith({ [SERVICE]: 1 }, { noise: 0 }).map((one) => ({ ...one, settings: { POOL_MAX: '5' } }))
+    const poolAt = (/** @type {number} */ rate_rps) => {
+      const traffic = { per_second: Array(8).fill({ ok: rate_rps }), goodput_rps: rate_rps }
+      const one = { at: { relaxed: true }, settings: { POOL_MAX: '20' }, load: { duration_s: 8 }, traffic }
+      const all = /** @type {any[]} */ ([...before, ...Array(4).fill(one)])
+      return elasticitiesOf(all).find(({ resource }) => resource === 'pool-size')?.elasticity
+    }
+    t.equal(poolAt(0), undefined)
+    t.equal(poolAt(RATE_RPS), 0)
+  },
+)
+
 t.test('a pair whose dose was mostly not taken says nothing', async (t) => {
   const records = recordsWith({ [SERVICE]: 1, [OTHERS]: 0 }, { noise: 0.03 })
   const before = elasticitiesOf(records)
