@@ -2,13 +2,13 @@ import path from 'node:path'
 import { textOf } from '../system/machine.js'
 import { nameOf, namesIn, numbersIn, statFields, TICKS_PER_S, ticksOf } from './process.js'
 
-/** A process that takes less of a core than this disturbs nothing. */
+/** Processes that use less of a core than this do not disturb a measurement. */
 const LEAST_RATIO = 0.05
 
 /**
- * Watches what all processes take of the CPU. The returned function gives those that took a share of it since then, busiest first; none
- * without /proc.
- * @returns {(own?: number[]) => Other[]} own: pids that are not counted, as this process is not
+ * Watches the CPU use of all processes. The returned function lists those that have used a noticeable share of a core since then,
+ * busiest first; none without /proc.
+ * @returns {(own?: number[]) => Other[]} own: pids to leave out, besides this process
  * @typedef {{ name: string, pid: number, core_ratio: number }} Other core_ratio: 1 for a whole core
  */
 export function watchOthers() {
@@ -29,7 +29,7 @@ function ticksByPid() {
   return new Map(numbersIn(namesIn('/proc') ?? []).map((pid) => [pid, ticksOf(statFields(pid) ?? [], 13)]))
 }
 
-/** The program that was called. Node names its main thread "MainThread", so a thread's name says less. @param {number} pid */
+/** The name of a process's program. Its main thread's name may say nothing: Node calls its own "MainThread". @param {number} pid */
 function programOf(pid) {
   const [called = ''] = textOf(`/proc/${pid}/cmdline`)?.split(/\0| -/) ?? []
   return path.basename(called) || nameOf(pid) || 'a process that has ended'

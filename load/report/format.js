@@ -77,7 +77,7 @@ export function wholePercent(ratio) {
   return Number.isNaN(ratio ?? Number.NaN) ? NONE : `${Math.round(Number(ratio) * 100)} %`
 }
 
-/** The busiest processes, which are what to end first. */
+/** Most processes that a sentence lists. */
 const MOST_PROCESSES = 3
 
 /** `chrome (pid 4711) 41 %, node (pid 12) 9 %`, of a core @param {{ name: string, pid: number, core_ratio: number }[]} processes busiest first */

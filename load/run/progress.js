@@ -11,9 +11,9 @@ import { cellName, count, milliseconds, offered, printable } from '../report/for
 
 /** Time between two trials: processes end and start, and rows are counted. */
 const BETWEEN_TRIALS_S = 0.5
-/** Shorter parts of a run say little about its pace. */
+/** A shorter part of a run says little about its pace. */
 const LEAST_PLANNED_S = 60
-/** A run that takes longer than this many times the plan was stopped for a while, or met a noisy machine. */
+/** A run that seems to be even slower than this was probably suspended. */
 const MAX_PACE = 4
 /** Longer lines are hard to follow. */
 const MAX_COLUMNS = 100
@@ -91,8 +91,8 @@ export function createProgress(stream, env) {
 /** @typedef {ReturnType<typeof createProgress>} Progress */
 
 /**
- * How much longer than planned a run takes: what comes between trials (restarts, filling tables, waiting for a quiet machine) is only
- * known once it was seen. Pure. @param {number} planned_s of what is done @param {number} took_s
+ * The factor by which a run takes longer than planned. The plan does not know how long the work between trials takes (restarts, filling
+ * tables, waiting for a quiet machine). Pure. @param {number} planned_s for the part that is done @param {number} took_s
  */
 export function paceOf(planned_s, took_s) {
   if (planned_s < LEAST_PLANNED_S) return 1

@@ -37,7 +37,7 @@ const LAB = {
   runTrial,
   writeReport,
   now: () => new Date(),
-  /** Returns what took the CPU meanwhile. */
+  /** Returns the processes that used the CPU meanwhile. */
   pause: async (/** @type {number} */ ms, /** @type {AbortSignal} */ signal) => {
     const others = watchOthers()
     await pause(ms, undefined, { signal })
@@ -189,7 +189,7 @@ async function runTrials({ experiment, run, plan, results }, state, records, io,
       const wait_s = CALM_S * 2 ** Math.min(noisy - 1, 2)
       progress.note(`the machine was noisy: waiting ${wait_s} s`)
       const others = await lab.pause(wait_s * 1000, signal)
-      if (others.length > 0) progress.note(`meanwhile, of a core: ${processesText(others)}`)
+      if (others.length > 0) progress.note(`busiest meanwhile: ${processesText(others)} of a core`)
     }
   } finally {
     progress.stop()

@@ -112,13 +112,13 @@ function outliveReader(stream) {
 /** A closed pipe, or a lost terminal. */
 const UNREAD = ['EPIPE', 'EIO', 'ERR_STREAM_DESTROYED']
 
-/** Said once: the next error may be that of saying it. */
-let wasSaid = false
+/** Reported only once, since the report itself may fail, too. */
+let isReported = false
 
 /** @param {NodeJS.ErrnoException} error */
 function goOnUnread({ code, message }) {
-  if (UNREAD.includes(String(code)) || wasSaid) return
-  wasSaid = true
+  if (UNREAD.includes(String(code)) || isReported) return
+  isReported = true
   process.once('exit', () => {
     process.exitCode ||= EXIT.noAnswer
   })

@@ -18,7 +18,7 @@ const NEARLY_SHARE = 0.9
 const QUEUES = ['pool-size', 'pool-timeout', 'accept-queue']
 /** A resource below this share of its threshold was not near its limit and cannot be the runner-up. */
 const NEAR_SHARE = 0.6
-/** A generator whose requests succeed less often than this is busy with failures: it limits no throughput. */
+/** If a smaller share of the requests succeeds, the generator is busy with failures and limits no throughput. */
 const MOSTLY = 0.5
 /** A serial stage that takes this share of the cycle keeps the other stages waiting. */
 const STAGE_SHARE = 0.5

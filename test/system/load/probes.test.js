@@ -134,7 +134,7 @@ t.test(
   },
 )
 
-t.test('a program that takes the CPU is found, unless it is known', { skip: withoutProc }, async (t) => {
+t.test('a busy program is found, unless its pid is excluded', { skip: withoutProc }, async (t) => {
   const busy = spawn(process.execPath, ['-e', 'for (;;);'], { stdio: 'ignore' })
   t.teardown(() => busy.kill())
   const others = watchOthers()

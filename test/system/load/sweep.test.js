@@ -55,7 +55,7 @@ t.test('a run whose output nobody reads any more goes on to its report', async (
   t.ok(fs.existsSync(`${out}/report.html`))
 })
 
-t.test('output that does not fit on its disk is told in one line, and ends nothing but the exit code', async (t) => {
+t.test('where stdout has no room left, one line says so, and the exit code is 1', async (t) => {
   const full = fs.openSync('/dev/full', 'w')
   t.teardown(() => fs.closeSync(full))
   const helpTo = (/** @type {number | 'pipe'} */ stdout, /** @type {number | 'pipe'} */ stderr) =>

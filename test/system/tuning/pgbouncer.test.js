@@ -48,7 +48,7 @@ t.test('behind PgBouncer the rows go to the schema of the URL', { skip }, async 
   t.strictSame(await rows(embedded.url, 'SELECT count(*)::int FROM public.users'), [{ count: 0 }])
 })
 
-t.test('PgBouncer shows the certificate of the URL to a Postgres that asks for one', { skip }, async (t) => {
+t.test('PgBouncer presents the client certificate in the URL to a Postgres that requires one', { skip }, async (t) => {
   const { ca, cert, key } = makeCa(t.testdir({}), 'one')
   const database = await newTlsServer(t, { ca, cert, key }, { clients: ca })
   const levels = { INSERT_MODE: 'single', PGBOUNCER_POOL: 2 }

@@ -63,7 +63,7 @@ t.test('the view is no wider than the terminal, and its bar is full at the end',
   t.match(screenOf({ ...shown, done_s: 0, passed_s: 0, left_s: 125 }, 60)[0], /^░{24} .* 2 min 5 s left/)
 })
 
-t.test('a run that takes longer than planned has more time left', async (t) => {
+t.test('a run that is slower than planned shows more time left', async (t) => {
   /** @type {[number, number, number, string][]} */
   const rows = [
     [600, 600, 1, 'as planned'],

@@ -306,7 +306,7 @@ t.test('noise comes in spells: each further trial waits longer, and a quiet one 
   )
 })
 
-t.test('the processes that take the CPU while noise is waited out are named', async (t) => {
+t.test('a run that waits for a quiet machine names the busiest processes', async (t) => {
   const pause = async () => [
     { name: 'chrome', pid: 4711, core_ratio: 0.412 },
     { name: 'node', pid: 12, core_ratio: 0.09 },
@@ -315,7 +315,7 @@ t.test('the processes that take the CPU while noise is waited out are named', as
   const options = { lab: { onTrial }, pause }
   const { code, stderr } = await simulate(sweep, [...LADDER, '--out', newFolder(t)], serve, options)
   t.equal(code, 0)
-  t.match(stderr, /waiting 2 s\nmeanwhile, of a core: chrome \(pid 4711\) 41 %, node \(pid 12\) 9 %\n/)
+  t.match(stderr, /waiting 2 s\nbusiest meanwhile: chrome \(pid 4711\) 41 %, node \(pid 12\) 9 % of a core\n/)
 })
 
 t.test('Ctrl-C while noise is waited out: exit 130, and the noisy trial is kept', async (t) => {

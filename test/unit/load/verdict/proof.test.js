@@ -62,7 +62,7 @@ t.test('an elasticity is the slope of ln(throughput) over ln(speed), by the dose
 })
 
 t.test(
-  'a larger pool under which nothing succeeds has no elasticity; one that changes nothing, one of 0',
+  'the elasticity of a larger pool is 0 if it changes nothing, and unknown if nothing succeeds with it',
   async (t) => {
     const before = recordsWith({ [SERVICE]: 1 }, { noise: 0 }).map((one) => ({ ...one, settings: { POOL_MAX: '5' } }))
     const poolAt = (/** @type {number} */ rate_rps) => {

@@ -119,7 +119,7 @@ const rows = [
   ['generator-ceiling', 'bad', 'it could not be measured', { ceiling: { failed: 'no files' } }, {}],
 ]
 
-t.test('programs that take the CPU are named', async (t) => {
+t.test('a finding on CPU use names the busiest programs', async (t) => {
   const busiest = [{ name: 'chrome', pid: 4711, core_ratio: 0.18 }]
   const found = findings({ busy: [{ core: '1', ratio: 0.2 }], busiest })
   t.equal(

@@ -127,7 +127,7 @@ const POSTGRES = side('A', 'full', [one('core 1', 1, 300), one('core 0', 0.1, 10
 const SERVICE = side('B', 'full', [one('core 0', 0.9, 110), one('core 1', 0.2, 80)])
 const B_IS_FASTER = { because: '', tied: false, ratio: 2 }
 
-t.test('each limit leads to its chapter of the playbook; what is not known, to none', async (t) => {
+t.test('each known limit of a side links to its chapter of the playbook', async (t) => {
   const full = [one('Postgres', 1), one('the service', 0.9)].map((found, i) => {
     return { ...found, resource: ['postgres-cpu', 'api-cpu'][i] }
   })
