@@ -19,6 +19,9 @@ import { makeScratch, removeLeftovers } from './scratch.js'
 
 const run = promisify(execFile)
 
+/** Postgres could not be set up or started; the message, of one line, says why, and what to do if the disk is full. */
+export class PostgresNotStarted extends Error {}
+
 const START_TIMEOUT_MS = 30_000
 const STOP_TIMEOUT_MS = 10_000
 /** Number of checks, and time between them, for the end of an immediate shutdown while this process exits. */
@@ -34,7 +37,7 @@ const SETTINGS = { listen_addresses: '127.0.0.1', unix_socket_directories: '', m
  * Postgres user may not enter, and leave the server behind when this process is killed.
  * @param {{ parent?: string, settings?: Record<string, string>, initialised?: Initialised }} [options] parent: of the server's folder,
  *   on a disk, since commits to memory are not durable; settings: of Postgres; initialised: to copy, a tenth of the time of `initdb`
- * @throws {Error} when Postgres does not start; the message holds its log
+ * @throws {PostgresNotStarted} the message holds what it said
  */
 export async function startEmbedded({ parent = dataParent(), settings = {}, initialised } = {}) {
   await removeLeftovers([parent])
@@ -77,8 +80,20 @@ export async function startEmbedded({ parent = dataParent(), settings = {}, init
     }
   } catch (error) {
     await fs.rm(folder, remove)
-    throw error
+    throw whyNotStarted(error, parent)
   }
+}
+
+/** @param {any} error of a program, or of the file system @param {string} parent folder of the server's own @returns {Error} */
+function whyNotStarted(error, parent) {
+  const isOwnBug = !error.cmd && !error.log && !/^E[A-Z]+$/.test(error.code)
+  if (isOwnBug) return error
+  const ended = error.signal ? ` (${error.signal})` : ''
+  const lines = (error.log || error.stderr || error.message.trim() + ended).trim().split('\n')
+  const words = lines.find((/** @type {string} */ line) => /\b(FATAL|PANIC|error)\b/.test(line)) ?? lines.at(-1)
+  const isFull = /ENOSPC|EDQUOT|No space left|Disk quota/.test(words)
+  const todo = isFull ? ': make room there, or set TMPDIR to a folder on a disk with a gigabyte to spare' : ''
+  return new PostgresNotStarted(`Postgres did not start in ${parent}${todo}; it said: ${words}`)
 }
 
 /** Makes binaries and a data folder, which has to outlive the servers started from it. @param {string} folder @param {Initialised} [model] to copy */
@@ -116,7 +131,7 @@ async function start(cluster, ownPort) {
     const { child, log } = await startPostmaster(cluster, port)
     if (child) return { port, child }
     const mayPass = ownPort !== undefined || /could not bind|in use/.test(log)
-    if (!mayPass || Date.now() > until) throw new Error(`Postgres did not start: ${log.trim()}`)
+    if (!mayPass || Date.now() > until) throw Object.assign(new Error('Postgres did not start'), { log })
   }
 }
 

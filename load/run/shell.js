@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { DatabaseError } from '../../sql/database.js'
+import { PostgresNotStarted } from '../../sql/embedded.js'
 import { removeLeftovers } from '../../sql/scratch.js'
 import { abortOnSignals } from '../../sql/signals.js'
 import { askAt } from '../command/ask.js'
@@ -98,7 +99,7 @@ export async function main(verbs, command, shell = {}) {
 }
 
 /** Failures of another host, or of a server. */
-const OF_OTHERS = [RemoteError, ServiceEnded, NotReady]
+const OF_OTHERS = [RemoteError, ServiceEnded, NotReady, PostgresNotStarted]
 
 /**
  * Goes on, without output, when nobody reads it any more, or its disk is full: otherwise that would end the process before it has

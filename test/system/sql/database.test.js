@@ -133,6 +133,19 @@ t.test('npm run database serves until it is told to stop, and leaves nothing', a
   }
 })
 
+t.test('npm run database says in one line why Postgres did not start, and leaves nothing', (t) => {
+  const TMPDIR = t.testdir({})
+  // A stand-in for a full disk: no file of Postgres may be longer than 20 blocks.
+  const { status, stderr } = spawnSync('sh', ['-c', 'ulimit -f 20; exec "$0" sql/cli.js', process.execPath], {
+    env: { ...process.env, TMPDIR },
+    encoding: 'utf8',
+  })
+  t.equal(status, 1)
+  t.match(stderr, /^redline: Postgres did not start in \/.*; it said: .+\n$/)
+  t.strictSame(fs.readdirSync(TMPDIR), [])
+  t.end()
+})
+
 t.test('npm run database ends when Postgres does', async (t) => {
   const { child, folder, pid } = await serve(t)
   process.kill(pid, 'SIGINT')
