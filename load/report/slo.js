@@ -69,6 +69,9 @@ export function highestP99Of({ slo, slos = [slo], timeout_s }) {
   return Math.max(...[...slos, ...bounding].map((one) => highestP99(one, timeout_s)))
 }
 
+/** Minimum length of a trial, as a multiple of the p99 that the SLO allows: until the first answers are due, a backlog says nothing. */
+export const TRIAL_TIMES = 3
+
 /** The timeout as a multiple of the longest bound of an SLO, where that exceeds the usual one. */
 export const TIMEOUT_TIMES = 2
 

@@ -19,7 +19,15 @@ import { MIX_FLAGS, mixOf } from '../generators/mix-flags.js'
 import { playTime_s, REPLAY_FLAGS } from '../generators/replay.js'
 import { familyOf, nameOf } from '../probes/process.js'
 import { count } from '../report/format.js'
-import { boundsOf, highestP99Of, SLO_EXPECTED, TIMEOUT_TIMES, timeoutOf, UNBOUNDED_MS } from '../report/slo.js'
+import {
+  boundsOf,
+  highestP99Of,
+  SLO_EXPECTED,
+  TIMEOUT_TIMES,
+  TRIAL_TIMES,
+  timeoutOf,
+  UNBOUNDED_MS,
+} from '../report/slo.js'
 import { sshPlanOf } from '../system/ssh/plan.js'
 import { refuseLengths, refuseMisfits } from './misfits.js'
 
@@ -35,8 +43,6 @@ const LADDER_MS = 10_000
 const SEARCH_MS = 2000
 /** Half-width of a quick search's interval, as a share of its middle. */
 const QUICK_PRECISION_RATIO = 0.08
-/** Minimum length of a trial, as a multiple of the SLO: until the first answers are due, a backlog says nothing. */
-const SLO_TIMES = 3
 const MAX_RATE_RPS = 1_000_000
 const MAX_TRIAL_S = 24 * 3600
 /** Significant digits of a rate computed from a log and a speed. */
@@ -65,7 +71,7 @@ export const PLAN_FLAGS = {
     ...wholeNumbers(1, 60_000),
   },
   duration: durationFlag(
-    `duration of each trial (default ${LADDER_MS / 1000}s; in a search ${SEARCH_MS / 1000}s, or ${SLO_TIMES} x the SLO's p99 if that is longer)`,
+    `duration of each trial (default ${LADDER_MS / 1000}s; in a search ${SEARCH_MS / 1000}s, or ${TRIAL_TIMES} x the SLO's p99 if that is longer)`,
   ),
   warmup: durationFlag(`warm-up before each trial (default ${DEFAULTS.warmup_ms / 1000}s)`),
   timeout: durationFlag(
@@ -149,7 +155,8 @@ export function planOf(flags, settings = {}) {
   const slos = slosOf(flags, mix.entries)
   // Of an SLO that bounds no latency, the longest wait is the p99.
   const unbounded_s = (flags.timeout ?? DEFAULTS.timeout_ms) / 1000
-  const least_ms = driver.loop === 'open' ? SLO_TIMES * highestP99Of({ slo: slos[0], slos, timeout_s: unbounded_s }) : 0
+  const least_ms =
+    driver.loop === 'open' ? TRIAL_TIMES * highestP99Of({ slo: slos[0], slos, timeout_s: unbounded_s }) : 0
   const duration_s = (flags.duration ?? Math.max(searches ? SEARCH_MS : LADDER_MS, least_ms)) / 1000
   refuseLengths(flags, duration_s)
   const timeout_s = timeoutOf(flags.timeout, DEFAULTS.timeout_ms, slos) / 1000

@@ -20,13 +20,7 @@ const LEAST_LOOKS = 8
  *   that the target did not keep up with; first, last: requests due but not finished
  */
 export function growingBacklog({ load, traffic }, slo) {
-  const { rate_rps, duration_s, timeout_s } = load
-  const { backlog = [], latency_ms } = traffic
-  const bounds = latencyBounds(slo)
-  const isAnySoonEnough = bounds.length > 0 && bounds.every(([, bound_ms]) => bound_ms >= timeout_s * 1000)
-  if (!rate_rps || !latency_ms || isAnySoonEnough || load.arrivals === 'recorded') return null
-  const every_s = duration_s / backlog.length
-  const looks = backlog.slice(Math.max(0, Math.ceil(latency_ms.p99 / 1000 / every_s) - 1))
+  const { looks, every_s } = looksOf({ load, traffic }, slo)
   if (looks.length < LEAST_LOOKS) return null
   const n = looks.length
   const slopes = new Float64Array((n * (n - 1)) / 2)
@@ -35,8 +29,33 @@ export function growingBacklog({ load, traffic }, slo) {
     for (let i = 0; i < j; i++) slopes[count++] = (looks[j] - looks[i]) / ((j - i) * every_s)
   }
   slopes.sort()
-  const share = slopes[Math.floor(slopes.length / 2)] / rate_rps
+  const share = slopes[Math.floor(slopes.length / 2)] / Number(load.rate_rps)
   const spread = Z * Math.sqrt((n * (n - 1) * (2 * n + 5)) / 18)
   const least = slopes[Math.max(0, Math.floor((slopes.length - spread) / 2))]
   return share >= LEAST_GROWTH && least > 0 ? { share, first: looks[0], last: looks[n - 1] } : null
+}
+
+/**
+ * Whether the answers took so much of a trial that its backlog cannot tell a slow service from a growing queue. Pure. A p99 of
+ * timeouts, which an SLO without a bound on it may allow, is not how long answers take.
+ * @param {Pick<TrialRecord, 'load' | 'traffic'>} trial @param {Slo} slo
+ */
+export function isTooShort(trial, slo) {
+  const { looks, all } = looksOf(trial, slo)
+  if (Number(trial.traffic.latency_ms?.p99) >= 1000 * trial.load.timeout_s) return false
+  return all >= LEAST_LOOKS && looks.length < LEAST_LOOKS
+}
+
+/**
+ * The samples of a trial's backlog that count; all: how many there are, 0 if they say nothing, whatever they are.
+ * @param {Pick<TrialRecord, 'load' | 'traffic'>} trial @param {Slo} slo
+ */
+function looksOf({ load, traffic: { backlog = [], latency_ms } }, slo) {
+  const bounds = latencyBounds(slo)
+  const isAnySoonEnough = bounds.length > 0 && bounds.every(([, bound_ms]) => bound_ms >= load.timeout_s * 1000)
+  if (!load.rate_rps || !latency_ms || isAnySoonEnough || load.arrivals === 'recorded')
+    return { looks: [], all: 0, every_s: 0 }
+  const every_s = load.duration_s / backlog.length
+  const first = Math.max(0, Math.ceil(latency_ms.p99 / 1000 / every_s) - 1)
+  return { looks: backlog.slice(first), all: backlog.length, every_s }
 }

@@ -1,7 +1,7 @@
 import { TIMEOUT, UNSENT } from '../generators/drivers/errors.js'
-import { breakdown, count, tenthPercent } from '../report/format.js'
-import { highestP99, latencyBounds } from '../report/slo.js'
-import { growingBacklog } from './backlog.js'
+import { breakdown, count, milliseconds, tenthPercent } from '../report/format.js'
+import { highestP99, latencyBounds, TRIAL_TIMES } from '../report/slo.js'
+import { growingBacklog, isTooShort } from './backlog.js'
 import * as generator from './detectors/generator.js'
 import { boundedLatencies, failingEntries } from './latencies.js'
 import { sharedCore } from './ledger.js'
@@ -49,6 +49,7 @@ export function judge(trial, slo) {
     return invalid('generator', `${behind.evidence[0]} (${others})`)
   }
   if (failure === null) {
+    if (!traffic.untimed && isTooShort(trial, slo)) return invalid('unknown', tooShort(trial, slo))
     const stored = traffic.rows_stored === null ? 'answered' : 'stored'
     const inTime = traffic.untimed ? ['not timed'] : boundedLatencies(traffic, slo).map(comparison)
     return { verdict: 'pass', because: [...inTime, `${traffic.ok} of ${traffic.planned} ${stored}`].join(', ') }
@@ -80,6 +81,16 @@ function failureOf({ load, traffic }, slo) {
   if (!growing) return null
   const { share, first, last } = growing
   return `the backlog grew, by ${tenthPercent(share)} of the rate: from ${count(first)} to ${count(last)} requests`
+}
+
+/** @param {Trial} trial @param {Slo} slo */
+function tooShort({ load, traffic }, slo) {
+  const [p99, length, enough] = [
+    traffic.latency_ms?.p99 ?? 0,
+    1000 * load.duration_s,
+    TRIAL_TIMES * highestP99(slo, load.timeout_s),
+  ].map(milliseconds)
+  return `with a p99 of ${p99}, a trial of ${length} is too short to tell slow answers from a growing queue: expected a --duration of ${enough}, three times the p99 that the SLO allows`
 }
 
 /** Most kinds of error that a verdict lists. */
