@@ -15,6 +15,12 @@ const NOMINAL_SHARE = 0.1
 const LEAST_TAKEN = 0.5
 /** Minimum elasticity of a limit: half of the throughput that the suspect's lost speed would cost if nothing else took time. */
 const LEAST = 0.5
+/**
+ * Minimum gain from a larger pool that proves it to be the limit. Its elasticity is averaged over the whole enlargement, most of which
+ * gains nothing once the next bottleneck is reached, so it may be far below LEAST. Larger groups of commits in front of a slow
+ * Postgres gain less.
+ */
+const POOL_GAIN = 1.2
 /** A resource is full at this share of its own counter. */
 const FULL = 0.95
 /** A core that is busy for this share of the time leaves at most a tenth of the cycle to everything that runs elsewhere. */
@@ -116,7 +122,7 @@ function rounded(estimate, low, high) {
  */
 export function provenBy(records) {
   const all = elasticitiesOf(records)
-  const pool = all.find(({ resource, elasticity, low }) => resource === POOL && elasticity >= LEAST && Number(low) > 0)
+  const pool = all.find(({ resource, low, factor = 1 }) => resource === POOL && factor ** Number(low) >= POOL_GAIN)
   if (pool) return { kind: 'full', suspects: [pool] }
   const elasticities = all.filter(({ resource }) => resource !== POOL && resource !== PATH)
   const pairs = pairsOf(records)
@@ -130,8 +136,11 @@ export function provenBy(records) {
   const sharing = moving.filter((one) => one === moving.find((other) => isPartOf(one, other)))
   const isFirst = first.elasticity >= LEAST && rivals.every((rival) => exceeds(pairs, first, rival))
   const isIdle = (busyRatio(records, [first]) ?? 1) < BUSY
+  // If all stages ran k times as fast, so would the service: the elasticities of all stages add up to 1 (Euler's theorem). So
+  // stages that add up to less than half do not fill the cycle.
+  const explained = sharing.reduce((sum, { elasticity }) => sum + elasticity, 0)
   const takesTurns =
-    (sharing.length > 1 && (busyRatio(records, sharing) ?? 1) >= BUSY) ||
+    (sharing.length > 1 && explained >= LEAST && (busyRatio(records, sharing) ?? 1) >= BUSY) ||
     (isFirst && isIdle && (busyRatio(records, elasticities) ?? 0) >= BUSY)
   const isAlone = isFirst && (!isIdle || (sharing.length === 1 && !takesTurns))
   if (isAlone) {
@@ -140,13 +149,15 @@ export function provenBy(records) {
   }
   const onFull = sharing.filter((one) => (busyRatio(records, [one]) ?? 0) >= FULL)
   const [fullest] = onFull
-  if (fullest?.elasticity >= LEAST && new Set(coresOf(records, onFull)).size === 1) {
+  if (fullest?.elasticity >= LEAST && namesByCore(records, onFull).size === 1) {
     return { kind: 'full', suspects: [narrowest(pairs, fullest, moving)] }
   }
   const dominant = onFull.length === 0 ? dominantOf(records, elasticities, sharing) : undefined
   if (dominant && dominant.elasticity >= LEAST) return { kind: 'full', suspects: [narrowest(pairs, dominant, moving)] }
-  if (!takesTurns) return { kind: 'undecided', suspects: sharing }
-  const isTie = new Set(coresOf(records, onFull)).size > 1
+  // What shares one full core takes no turns with anything else.
+  const isOneFull = onFull.length === sharing.length && namesByCore(records, onFull).size === 1
+  if (!takesTurns || isOneFull) return { kind: 'undecided', suspects: sharing }
+  const isTie = namesByCore(records, onFull).size > 1
   return { kind: isTie ? 'tie' : 'lock-step', suspects: sharing }
 }
 
@@ -168,23 +179,29 @@ function isWaiting(pairs, first, all) {
 function dominantOf(records, suspects, moving) {
   if (coresOf(records, suspects).includes(null)) return undefined
   const isDominant = (/** @type {Elasticity} */ one) => (busyRatio(records, [one]) ?? 0) >= DOMINANT
-  const cores = new Set(coresOf(records, suspects.filter(isDominant)))
+  const cores = namesByCore(records, suspects.filter(isDominant))
   const [first, ...others] = moving.filter(isDominant)
   return cores.size === 1 && others.length === 0 ? first : undefined
 }
 
 /** Total utilization of the suspects' cores; null: unknown. @param {TrialRecord[]} records @param {Elasticity[]} suspects */
 function busyRatio(records, suspects) {
-  const cores = coresOf(records, suspects)
-  if (cores.includes(null)) return null
+  const cores = namesByCore(records, suspects)
+  if ([...cores.values()].includes(null)) return null
   const rows = records.flatMap((record) => ledgerOf(record))
-  // A core that the service and Postgres share counts once; equal numbers on two hosts are two cores.
-  const isOneHost = records.every(({ probes }) => !probes.here)
-  const named = new Map(cores.map((core) => [isOneHost ? core?.split(' ')[1] : core, core]))
-  const busy = [...named.values()].map((core) => {
+  const busy = [...cores.values()].map((core) => {
     return median(rows.flatMap(({ resource, utilization }) => (resource === core ? utilization : [])))
   })
   return busy.reduce((sum, share) => sum + share, 0)
+}
+
+/**
+ * The suspects' cores, each with one of its names in the ledger. A core that the service and Postgres share counts once; equal numbers
+ * on two hosts are two cores. @param {TrialRecord[]} records @param {Elasticity[]} suspects
+ */
+function namesByCore(records, suspects) {
+  const isOneHost = records.every(({ probes }) => !probes.here)
+  return new Map(coresOf(records, suspects).map((name) => [isOneHost ? name?.split(' ')[1] : name, name]))
 }
 
 /** The core of each suspect, as the ledger names it; null: unknown. @param {TrialRecord[]} records @param {Elasticity[]} suspects */
