@@ -2,6 +2,7 @@ import { workersOf } from '../generators/drivers/locust/workers.js'
 import { totalOf } from '../generators/drivers/recorder.js'
 import { OPENED_AT_ONCE } from '../generators/drivers/sender.js'
 import { gatherFacts } from '../probes/facts.js'
+import { isLoopbackName } from '../system/addresses.js'
 import { startsHere } from '../system/ssh/plan.js'
 import { measureCeiling } from './preflight/ceiling.js'
 import { named, preflight, preflightOfHost, sentenceOf } from './preflight/preflight.js'
@@ -16,8 +17,6 @@ import { named, preflight, preflightOfHost, sentenceOf } from './preflight/prefl
  * @import { Part } from './preflight/preflight.js'
  * @import { Plan } from '../report/record.js'
  */
-
-const LOOPBACK = /^(localhost|127\.|\[::1\])/
 
 /**
  * Lists what would spoil the run. The generator's own ceiling is measured only if the result depends on it.
@@ -41,7 +40,7 @@ export async function spoilers({ load }, plan, { database, cores, hosts, origin 
     ...(['paced', 'workers'].includes(plan.driver) && !plan.fresh_connections && { at_once: OPENED_AT_ONCE }),
     timeout_s: plan.timeout_s,
     addresses: plan.local_addresses?.length,
-    loopback: apiHosts.length === 0 && (plan.url === null || LOOPBACK.test(new URL(plan.url).hostname)),
+    loopback: apiHosts.length === 0 && (plan.url === null || isLoopbackName(new URL(plan.url).hostname)),
   }
   const { hosts: loadHosts } = origin
   // vegeta splits the load evenly between hosts, locust evenly between workers.
