@@ -32,7 +32,7 @@ export function leastPairs(confidence) {
 const NORMAL_WIDTH = 1.96
 
 /** The noise of a design that visits each cell once per block: the interval alone decides. */
-export const NO_NOISE = { ratio: 1, deviation: 0, pairs: 0 }
+const NO_NOISE = { ratio: 1, deviation: 0, pairs: 0 }
 
 /** The figures that trials have, by block. @param {TrialRecord[]} records @param {(record: TrialRecord) => number | undefined} value */
 export function observationsOf(records, value) {

@@ -47,7 +47,7 @@ export const UNSENT = 'client:unsent'
 export const PROTOCOL = 'server:protocol'
 
 /** A success without a value that later requests need. */
-export const NO_VALUE = 'server:no-value'
+const NO_VALUE = 'server:no-value'
 
 /**
  * Node tries each address of a name in turn; if all fail, its error has one of them each. Where this machine is to blame for one, it

@@ -5,7 +5,7 @@ import { count } from '../../report/format.js'
 
 /** Open files of the generator other than connections: 20 counted for Node and the channel to the lab, plus some to spare. */
 const GENERATOR_FILES = 32
-/** Files that the API reserves besides its pool (api/service.js): OTHER_FILES and the default PIPELINE_CONNECTIONS. */
+/** Files that the API reserves besides its pool (api/open-files.js): OTHER_FILES and the default PIPELINE_CONNECTIONS. */
 const API_FILES = 48 + SETTINGS.PIPELINE_CONNECTIONS.default
 /** Time for which the side that closes first keeps the port (TCP_TIMEWAIT_LEN in Linux' include/net/tcp.h). */
 const TIME_WAIT_S = 60
