@@ -91,7 +91,8 @@ function checkDrivers(plan) {
 function ladderStep(plan, records) {
   const rungs = rungsOf(plan)
   const judged = bySlo(plan, records).map((seen) => seen.records)
-  const rung = firstOf(judged, (own) => nextRung(rungs, own)) ?? firstOf(judged, (own) => contradictedRung(rungs, own))
+  const open = [...judged.map((own) => nextRung(rungs, own)), ...judged.map((own) => contradictedRung(rungs, own))]
+  const rung = open.find((one) => one !== null)
   if (!rung) return null
   const { name: driver, loop } = DRIVERS[plan.driver]
   const { warmup_s, fresh_connections, unbounded, arrivals } = plan
@@ -99,11 +100,6 @@ function ladderStep(plan, records) {
   const left_s = (left.length > 0 ? left : [rung]).reduce((sum, { duration_s }) => sum + warmup_s + duration_s, 0)
   const how = { fresh_connections, unbounded, ...(arrivals && { arrivals }) }
   return { at: { phase: 'ladder' }, cell: null, left_s, load: { driver, loop, warmup_s, ...how, ...rung } }
-}
-
-/** @template T @template R @param {T[]} list @param {(one: T) => R | null} of @returns {R | null} */
-function firstOf(list, of) {
-  return list.reduce((/** @type {R | null} */ found, one) => found ?? of(one), null)
 }
 
 /** @param {Plan} plan @returns {(Rung & { duration_s: number, connections_needed?: number })[]} */
