@@ -52,18 +52,16 @@ function problemOf(plan, records, found) {
     return `not one request succeeded: ${failureText(trials[trials.length - 1])}`
   }
   const bound = boundOf(records, found)
-  if (bound && UNEXPLAINED.includes(String(bound.outcome.blame))) {
-    return `at ${bound.load.rate_rps}/s, no trial could be judged: ${bound.outcome.because}`
-  }
+  const blame = String(bound?.outcome.blame)
+  const unjudged = bound && `at ${bound.load.rate_rps}/s, no trial could be judged: ${bound.outcome.because}`
+  if (UNEXPLAINED.includes(blame)) return unjudged
   const atOtherSpeed = speedProblem(records, found)
   if (atOtherSpeed) return atOtherSpeed
   // A lower bound does not require the search to settle above it.
-  if (found?.low_rps && bound?.outcome.blame === 'generator') {
+  if (found?.low_rps && blame === 'generator') {
     return sustainedProblem(trialsOf(records, plan), searchPlan(plan, records))
   }
-  if (bound?.outcome.blame === 'noise') {
-    return `at ${bound.load.rate_rps}/s, no trial could be judged: ${bound.outcome.because}`
-  }
+  if (blame === 'noise') return unjudged
   const problem = searchProblem(trialsOf(records, plan), searchPlan(plan, records), found)
   const last = trials.some(isValid) ? undefined : trials.at(-1)
   return problem && last ? `${problem}; the last one: ${last.outcome.because}` : problem
