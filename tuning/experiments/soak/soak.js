@@ -3,7 +3,7 @@ import { durationFlag, numberFlag, seedFlag, switchFlag } from '../../../load/co
 import { answer, drawn } from '../../../load/report/blocks.js'
 import { xyPicture } from '../../../load/report/picture.js'
 import { localPlan } from '../../../load/run/plan.js'
-import { median } from '../../../load/verdict/ranks.js'
+import { meanOf, median } from '../../../load/verdict/ranks.js'
 import { groupBy } from '../../stats/design.js'
 
 /**
@@ -150,8 +150,7 @@ export function stretchesOf(points, least_jump) {
 export function slopeOf(stretches) {
   if (stretches.flat().length < MIN_STEADY_SAMPLES) return null
   const sums = stretches.map((own) => {
-    const meanOf = (/** @type {0 | 1} */ axis) => own.reduce((sum, point) => sum + point[axis], 0) / own.length
-    const [mean_x, mean_y] = [meanOf(0), meanOf(1)]
+    const [mean_x, mean_y] = [meanOf(own.map(([x]) => x)), meanOf(own.map(([, y]) => y))]
     const above = own.reduce((sum, [x, y]) => sum + (x - mean_x) * (y - mean_y), 0)
     return [above, own.reduce((sum, [x]) => sum + (x - mean_x) ** 2, 0)]
   })
