@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { paragraph, table } from '../../load/report/blocks.js'
 import { decimal } from '../../load/report/format.js'
-
-const HOURS_PER_MONTH = 730
+import { HOURS_PER_MONTH } from '../experiments/ramp/cost.js'
 
 /** The cost of an experiment on EC2: each price of tuning/ec2/prices.json with its source, then the sum and the prices' age. */
 export function pricesBlocks() {

@@ -20,7 +20,7 @@ export function oneAtATime(knobs) {
 }
 
 /** Scatters seeds that follow each other, so that their first draws have nothing in common (Knuth's multiplicative hash). */
-const SCATTER = 2_654_435_761
+export const SCATTER = 2_654_435_761
 
 /**
  * Blocks, each a pass over all cells: in random order, and in the next block backwards, so that a drift within the blocks affects all

@@ -1,5 +1,5 @@
 /** Hours per month, as the cloud providers count them: 365 x 24 / 12. */
-const HOURS_PER_MONTH = 730
+export const HOURS_PER_MONTH = 730
 
 /** Hours that a million requests take at one per second. */
 const HOURS_PER_MILLION = 1e6 / 3600

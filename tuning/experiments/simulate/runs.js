@@ -2,6 +2,7 @@ import { outcomeOf, speedIn } from '../../../load/capacity/of-records.js'
 import * as search from '../../../load/capacity/search.js'
 import { seededRandom } from '../../../load/system/random.js'
 import { meanOf } from '../../../load/verdict/ranks.js'
+import { SCATTER } from '../../stats/design.js'
 import { CURVES } from './curves.js'
 
 /**
@@ -18,8 +19,7 @@ const NEAR_RATIO = 0.05
 /** Simulates searches for capacities of one kind of service. @param {string} name @param {{ runs: number, seed: number }} options */
 export function simulate(name, { runs, seed }) {
   return Array.from({ length: runs }, (_, run) => {
-    // Neighbouring seeds start neighbouring sequences: the factor (Knuth) scatters them.
-    const random = seededRandom(Math.imul(seed + run, 2_654_435_761))
+    const random = seededRandom(Math.imul(seed + run, SCATTER))
     return searchOnce(CURVES[name].create(random))
   })
 }
