@@ -28,6 +28,11 @@ export function figure(value) {
   return Number.isNaN(value ?? Number.NaN) ? NONE : decimal(Number(value), Number(value) < 100 ? 1 : 0, 0)
 }
 
+/** Three significant digits, or a whole number from 100: 0.01234 -> 0.0123, 1234.5 -> 1,235 @param {number} value */
+export function threeDigits(value) {
+  return Math.abs(value) >= 100 ? count(Math.round(value)) : String(Number(value.toPrecision(3)))
+}
+
 /** @type {Map<string, Intl.NumberFormat>} cached, since creating one takes far longer than using it */
 const formats = new Map()
 

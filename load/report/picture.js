@@ -1,4 +1,4 @@
-import { count, NONE } from './format.js'
+import { NONE, threeDigits } from './format.js'
 
 /**
  * A picture as plain data, which chart.js draws.
@@ -29,12 +29,12 @@ export const xyPicture = (name, title, about, form) => ({ name, title, about, fo
 /** @type {Record<Unit, (value: number) => string>} */
 const UNITS = {
   rate: (value) => `${short(value)}/s`,
-  ms: (value) => (value < 1000 ? `${plain(value)} ms` : `${plain(value / 1000)} s`),
-  us: (value) => `${plain(value)} us`,
-  s: (value) => `${plain(value)} s`,
-  share: (value) => `${plain(value * 100)} %`,
-  ratio: (value) => `${plain(value)}x`,
-  mib: (value) => `${plain(value)} MiB`,
+  ms: (value) => (value < 1000 ? `${threeDigits(value)} ms` : `${threeDigits(value / 1000)} s`),
+  us: (value) => `${threeDigits(value)} us`,
+  s: (value) => `${threeDigits(value)} s`,
+  share: (value) => `${threeDigits(value * 100)} %`,
+  ratio: (value) => `${threeDigits(value)}x`,
+  mib: (value) => `${threeDigits(value)} MiB`,
   number: (value) => short(value),
 }
 
@@ -78,14 +78,8 @@ function dotsTable({ x, labels, series }) {
   return { head: ['', ...(series.length > 1 ? ['series'] : []), x.title, 'low', 'high'], rows }
 }
 
-/** Rounds to three significant digits, or to a whole number from 100. @param {number} value */
-function plain(value) {
-  if (Math.abs(value) >= 100) return count(Math.round(value))
-  return String(Number(value.toPrecision(3)))
-}
-
 /** 50700 -> 50.7k @param {number} value */
 function short(value) {
   if (Math.abs(value) >= 1e6) return `${Number((value / 1e6).toPrecision(3))}M`
-  return Math.abs(value) >= 10_000 ? `${Number((value / 1000).toPrecision(3))}k` : plain(value)
+  return Math.abs(value) >= 10_000 ? `${Number((value / 1000).toPrecision(3))}k` : threeDigits(value)
 }

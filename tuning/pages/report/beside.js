@@ -1,5 +1,5 @@
 import { answer, heading, list, paragraph, table } from '../../../load/report/blocks.js'
-import { count, ratesText } from '../../../load/report/format.js'
+import { count, ratesText, threeDigits } from '../../../load/report/format.js'
 import { conditionsOf } from '../../../load/run/conditions.js'
 import { CONFIDENCE, digits } from '../../stats/effects.js'
 import { otherDifferences } from './conditions.js'
@@ -64,15 +64,10 @@ function runLine({ name, folder, run, records }) {
 /** @param {string[]} names @param {Figure[]} figures */
 function figuresTable([first, ...others], figures) {
   const rows = figures.map(({ group, measure, medians, trials, ratios }) => {
-    const [value, ...values] = medians.map((median, i) => `${valueText(median)} (${trials[i]})`)
+    const [value, ...values] = medians.map((median, i) => `${threeDigits(median)} (${trials[i]})`)
     return [group, MEASURES[measure].title, value, ...ratios.flatMap((ratio, i) => [values[i], ratioCell(ratio)])]
   })
   return table(['load', 'figure', first, ...others.flatMap((name) => [name, `${name} to ${first}`])], rows)
-}
-
-/** @param {number} value */
-function valueText(value) {
-  return value >= 100 ? count(Math.round(value)) : String(Number(value.toPrecision(3)))
 }
 
 /** `0.71x [0.66–0.75], worse` @param {Ratio} ratio */
