@@ -82,6 +82,11 @@ export function isValid({ outcome }) {
   return outcome.verdict !== 'invalid'
 }
 
+/** The trial with the highest goodput. @template {Pick<TrialRecord, 'traffic'>} T @param {T[]} trials at least one */
+export function bestOf(trials) {
+  return trials.reduce((one, other) => (other.traffic.goodput_rps > one.traffic.goodput_rps ? other : one))
+}
+
 /** Whether nobody listened any more: no request of a trial got further than a refused connection. @param {Pick<TrialRecord, 'traffic'>} trial */
 export function isRefused({ traffic: { ok, status, errors } }) {
   const { 'server:refused': refused = 0, ...others } = { ...status, ...errors }

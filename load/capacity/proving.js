@@ -7,7 +7,7 @@ import { LEAD_S } from '../verdict/dose/dosing.js'
 import { suspectsOf } from '../verdict/dose/suspects.js'
 import { ledgerOf } from '../verdict/ledger.js'
 import { elasticitiesOf, provenBy } from '../verdict/proof.js'
-import { COLD_WARMUP_S, isValid, MAX_INVALID } from './ladder.js'
+import { bestOf, COLD_WARMUP_S, isValid, MAX_INVALID } from './ladder.js'
 import { of } from './of-records.js'
 
 /** @import { Cell, Elasticity, Limit, Plan, Slice, Step, Suspect, TrialRecord } from '../report/record.js' */
@@ -134,8 +134,7 @@ function isDone(valid, blocks) {
 /** The number of connections at which the closed loop got the most through. @param {TrialRecord[]} records */
 function connectionsOf(records) {
   const rungs = of(records, 'plateau').filter((record) => isValid(record) && record.load.loop === 'closed')
-  const best = rungs.reduce((one, other) => (other.traffic.goodput_rps > one.traffic.goodput_rps ? other : one))
-  return best.load.connections
+  return bestOf(rungs).load.connections
 }
 
 /**

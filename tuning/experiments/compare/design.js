@@ -1,4 +1,4 @@
-import { isSettled, isValid } from '../../../load/capacity/ladder.js'
+import { bestOf, isSettled, isValid } from '../../../load/capacity/ladder.js'
 import { nextOfProof, PROOF_S } from '../../../load/capacity/proving.js'
 import { isSameCell } from '../../../load/report/format.js'
 import { relaxedCell } from '../../../load/verdict/relax.js'
@@ -72,7 +72,7 @@ export function design(plan, records, notApplied = []) {
 function proofStep(plan, side, records, notApplied) {
   const rungs = records.filter(({ at, cell }) => at.phase === 'maximum' && cell.side === side).filter(isValid)
   if (!plan.proves || !isOurs(plan, side) || rungs.length === 0) return null
-  const seen = rungs.reduce((one, other) => (other.traffic.goodput_rps > one.traffic.goodput_rps ? other : one))
+  const seen = bestOf(rungs)
   const isAccused = [seen.limit.resource, seen.limit.runner_up].includes(POOL)
   const notch = isAccused ? relaxedCell(POOL, seen) : null
   const load = { ...CLOSED, driver: MAXIMUM_DRIVER, connections: seen.load.connections }

@@ -1,4 +1,4 @@
-import { isValid } from '../../../load/capacity/ladder.js'
+import { bestOf, isValid } from '../../../load/capacity/ladder.js'
 import { count } from '../../../load/report/format.js'
 import { median } from '../../../load/verdict/ranks.js'
 import { labelOf, silentSide } from '../../knobs/sides.js'
@@ -116,7 +116,7 @@ function maximumOf(trials) {
   const valid = rungs.filter((rung) => rung !== undefined)
   const isLastLost = valid.length === rungs.length - 1 && rungs.at(-1) === undefined
   if (next !== null || valid.length === 0 || (valid.length < rungs.length && !isLastLost)) return null
-  const best = valid.reduce((one, other) => (other.traffic.goodput_rps > one.traffic.goodput_rps ? other : one))
+  const best = bestOf(valid)
   const { at, traffic, load } = best
   const last = trials[trials.length - 1]
   const why = `with ${count(last.load.connections)} workers, no trial was valid: ${last.outcome.because}`
