@@ -133,7 +133,7 @@ function connectionsText(loads) {
     ({ connections, connections_needed = 0 }) => connections_needed > 0 && connections !== numbers[0],
   )
   if (byNeed.length > 0) {
-    const [least, most] = [Math.min(...numbers), Math.max(...numbers)].map((number) => count(number))
+    const [least, most] = [Math.min(...numbers), Math.max(...numbers)].map(count)
     const fewer = loads.filter(({ connections, connections_needed = 0 }) => connections < connections_needed).length
     const bound = fewer > 0 ? `, but fewer in ${fewer} of ${loads.length} trials` : ''
     return `${least} to ${most} connections, as many as the rate needs within the SLO${bound}`

@@ -86,7 +86,7 @@ const PAGES = {
   'tuning/experiments/balance/README.md': {
     balance: {
       of: [
-        ({ findings }) => findings.sentences.map((/** @type {string} */ text) => paragraph(text)),
+        ({ findings }) => findings.sentences.map(paragraph),
         ({ findings }) => strategyBlocks(findings, 'strategies'),
         ({ findings }) => [...failingBlocks(findings), ...overheadBlocks(findings), ...claimsBlocks(findings)],
         EVERY_TRIAL,

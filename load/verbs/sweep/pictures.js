@@ -1,3 +1,4 @@
+import { isValid } from '../../capacity/ladder.js'
 import { VERDICTS } from '../../report/colours.js'
 import { ratesText } from '../../report/format.js'
 import { xyPicture } from '../../report/picture.js'
@@ -18,7 +19,7 @@ const KNEE_RATIO = 0.95
 /** The pictures of a sweep: achieved against offered, latency and resources against load. @param {SweepFindings} findings @returns {Picture[]} */
 export function sweepPictures(findings) {
   const own = findings.records.filter(({ cell, doses }) => cell === null && !doses)
-  const valid = own.filter(({ outcome }) => outcome.verdict !== 'invalid')
+  const valid = own.filter(isValid)
   const open = valid.filter(({ load }) => load.rate_rps !== null)
   if (open.length > 0) {
     const marks = rangeMarks(findings)

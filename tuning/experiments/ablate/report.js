@@ -73,10 +73,10 @@ export function report(findings) {
   })
   return [
     answer(first),
-    ...others.map((text) => paragraph(text)),
+    ...others.map(paragraph),
     ...Object.entries(budgets).flatMap(([name, budget]) => budgetPicture(name, budget)),
     ...Object.keys(budgets).flatMap((name) => budgetBlocks(findings, name)),
-    ...planted.map((text) => paragraph(text)),
+    ...planted.map(paragraph),
     ...ratioBlocks(closed),
     ...forecastBlocks(findings),
     ...(warnings.length > 0 ? [list(warnings)] : []),

@@ -34,7 +34,7 @@ export function report(findings) {
   return [
     answer(first),
     ...(plan.haproxy_missing ? [paragraph(`HAProxy: ${plan.haproxy_missing}.`)] : []),
-    ...others.map((text) => paragraph(text)),
+    ...others.map(paragraph),
     ...percentilePicture(findings, 'strategies'),
     ...percentilePicture(findings, 'crowded'),
     ...strategyBlocks(findings, 'strategies'),

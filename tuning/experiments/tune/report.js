@@ -98,7 +98,7 @@ function recommended({ choices, finals, responses, fixed }) {
       name: 'recommended',
     }),
     ...(finals.length > 0 ? [paragraph('Capacities, searched for once more:'), list(finals.map(finalText))] : []),
-    ...tradeOff(finals).map((text) => paragraph(text)),
+    ...tradeOff(finals).map(paragraph),
   ]
 }
 
