@@ -4,8 +4,7 @@ import { fullness } from './detectors/finding.js'
 /** @import { ProcessProbe, Probes, TrialRecord } from '../report/record.js' */
 
 /**
- * The cost of a request on each resource, and the rate that would saturate it, busiest first. Unobservable and idle resources are
- * omitted. Pure.
+ * The cost of a request on each resource, the busiest first. Unobservable and idle resources are omitted. Pure.
  *
  * The operational laws (Denning & Buzen 1978, "The operational analysis of queueing network models"): a resource that is busy for
  * a share U of the time while X requests/s complete spends D = U / X on each of them, and can serve at most 1 / D = X / U. If it
@@ -18,7 +17,7 @@ export function ledgerOf(trial) {
   const rows = Object.entries(utilizations(trial)).flatMap(([resource, [utilization, servers = 1]]) => {
     if (!utilization || !(achieved_rps > 0)) return []
     const demand_us = (servers * utilization * 1e6) / achieved_rps
-    return { resource, utilization, servers, demand_us, bound_rps: achieved_rps / utilization }
+    return { resource, utilization, servers, demand_us }
   })
   return rows.sort((a, b) => b.utilization - a.utilization)
 }

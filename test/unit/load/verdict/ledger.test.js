@@ -29,25 +29,25 @@ t.test('what a request costs on several cores counts each of them', async (t) =>
   const [one, three] = [rowOf('1'), rowOf('1-3')]
   t.equal(Math.round(Number(one?.demand_us)), 600)
   t.equal(Math.round(Number(three?.demand_us)), 1800)
-  t.equal(Math.round(Number(three?.bound_rps)), Math.round(Number(one?.bound_rps)), 'which are full at the same rate')
+  t.strictSame([one?.servers, three?.servers], [1, 3], 'so both are full at the same rate')
 })
 
 t.test(
-  'a ledger gives each resource its utilization, its demand per request and its bound, the busiest first',
+  'a ledger gives each resource its utilization, its demand per request and its servers, the busiest first',
   async (t) => {
-    const rows = ledgerOf(trial()).map(({ resource, utilization, demand_us, bound_rps }) => {
-      return [resource, Number(utilization.toFixed(3)), Math.round(demand_us), Math.round(bound_rps)]
+    const rows = ledgerOf(trial()).map(({ resource, utilization, demand_us, servers }) => {
+      return [resource, Number(utilization.toFixed(3)), Math.round(demand_us), servers]
     })
     t.strictSame(rows, [
-      ['core 1 (Postgres and the generator)', 0.8, 800, 1250],
-      ['one shared statement at a time', 0.6, 600, 1667],
-      ['core 0 (the service)', 0.5, 500, 2000],
-      ['the generator alone', 0.5, 500, 2000],
-      ["the service's main thread", 0.4, 400, 2500],
-      ["the disk's flushes", 0.3, 300, 3333],
-      ['Postgres alone', 0.2, 200, 5000],
-      ['the database pool', 0.05, 1000, 20000],
-      ['the busiest disk', 0.05, 50, 20000],
+      ['core 1 (Postgres and the generator)', 0.8, 800, 1],
+      ['one shared statement at a time', 0.6, 600, 1],
+      ['core 0 (the service)', 0.5, 500, 1],
+      ['the generator alone', 0.5, 500, 1],
+      ["the service's main thread", 0.4, 400, 1],
+      ["the disk's flushes", 0.3, 300, 1],
+      ['Postgres alone', 0.2, 200, 1],
+      ['the database pool', 0.05, 1000, 20],
+      ['the busiest disk', 0.05, 50, 1],
     ])
   },
 )
@@ -56,11 +56,11 @@ t.test('what a request costs a quota is CPU time, and what it costs a pool is th
   const rowOf = (/** @type {string} */ name, /** @type {object} */ probes, settings = {}) =>
     ledgerOf({ ...trial(probes), settings }).find(({ resource }) => resource === name)
   const half = { cpu_core_ratio: 0.25, quota_cores: 0.5 }
-  t.match(rowOf("the service's CPU quota", { api: half }), { demand_us: 250, bound_rps: 2000 })
-  t.match(rowOf("Postgres' CPU quota", { postgres: half }), { demand_us: 250, bound_rps: 2000 })
+  t.match(rowOf("the service's CPU quota", { api: half }), { demand_us: 250, servers: 0.5 })
+  t.match(rowOf("Postgres' CPU quota", { postgres: half }), { demand_us: 250, servers: 0.5 })
   const api = { pool_used_mean: 5, pool_max: 10 }
-  t.match(rowOf('the database pool', { api }, { POOL_MAX: 20 }), { demand_us: 5000, bound_rps: 4000 })
-  t.match(rowOf('the database pool', { api }), { demand_us: 5000, bound_rps: 2000 }, "Hikari's, known from its page")
+  t.match(rowOf('the database pool', { api }, { POOL_MAX: 20 }), { demand_us: 5000, servers: 20 })
+  t.match(rowOf('the database pool', { api }), { demand_us: 5000, servers: 10 }, "Hikari's, known from its page")
 })
 
 t.test('the disk of the lab is charged only to what runs on its machine', async (t) => {
