@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { spawnLeashed } from '../../../system/processes.js'
+import { collect, spawnLeashed } from '../../../system/processes.js'
 import { sideOfText, UNSENT } from '../errors.js'
 import { LOOKS } from '../pacing.js'
 import { Recorder } from '../recorder.js'
@@ -32,7 +32,8 @@ const LEAST_SPELL_MS = 5
  *   begin: since the part's first row, by the part's own clock; latency: by vegeta; status: 0 if there was no response; entry: its number in the mix
  */
 export async function hitsOf(program, files, signal) {
-  const child = spawnLeashed([program, 'encode', '-to=csv', ...files], { stdio: ['ignore', 'pipe', 'inherit'], signal })
+  const child = spawnLeashed([program, 'encode', '-to=csv', ...files], { stdio: ['ignore', 'pipe', 'pipe'], signal })
+  const words = collect(child.stderr)
   const exited = once(child, 'exit')
   exited.catch(() => {})
   /** @type {Map<number, Hits>} by part */
@@ -51,7 +52,7 @@ export async function hitsOf(program, files, signal) {
   }
   signal.throwIfAborted()
   const [code] = await exited
-  if (code !== 0) throw new Error(`vegeta encode ended with code ${code}; its words are above`)
+  if (code !== 0) throw new Error(`vegeta encode ended with code ${code}: ${words().trim()}`)
   for (const { hits } of parts.values()) hits.sort((a, b) => a.begin_ms - b.begin_ms)
   return parts
 }

@@ -45,7 +45,8 @@ export const pgbench = {
  */
 export async function pgbenchVersion(url) {
   const program = findPgbench()
-  if (!program) throw new NotApplied('not found; apt install postgresql, or put it on PATH')
+  if (!program)
+    throw new NotApplied('expected pgbench on PATH, found none; sudo apt-get install postgresql installs it')
   await connectOnly({ url, connections: 1 }, AbortSignal.timeout(CONNECT_TIMEOUT_MS)).catch((error) => {
     throw new NotApplied(error.message)
   })
