@@ -118,6 +118,8 @@ export async function describeRun(plan, { database, cores, hosts }) {
   }
 }
 
+export const NOT_PINNED = 'Nothing was pinned: this system has one core, or no taskset.'
+
 /**
  * Describes which core ran what, for the report.
  * @param {Pick<Plan, 'url' | 'start'> & Elsewhere} plan
@@ -131,7 +133,7 @@ export function pinningText(plan, { database, cores, hosts = {} }, target) {
     return `The API ran ${where}; the generator and the lab ran here, unpinned; Postgres ran already, wherever it is.`
   }
   if (Object.keys(hosts).length > 0) return pinningOfSides(plan, { cores, hosts })
-  if (!cores) return 'Nothing was pinned: this system has one core, or no taskset.'
+  if (!cores) return NOT_PINNED
   if (plan.start && target.pid === null)
     return `The service ran in a container, which was not pinned; the generator and the lab ran on core ${cores.others}.`
   if (plan.start)

@@ -1,4 +1,5 @@
 import { fileURLToPath } from 'node:url'
+import { NOT_PINNED } from '../../../load/run/site.js'
 import { startListening } from '../../../load/system/listening.js'
 import { coresOf, expandCores, planCores } from '../../../load/system/machine.js'
 import { pinSelf } from '../../../load/system/processes.js'
@@ -32,7 +33,7 @@ export function pinnedCores(plan) {
 
 /** Describes what ran on which core. @param {ReturnType<typeof pinnedCores>} cores */
 export function pinningText(cores) {
-  if (!cores) return 'Nothing was pinned: this system has one core, or no taskset.'
+  if (!cores) return NOT_PINNED
   return `The balancer ran on core ${cores.api} alone, the endpoints, the generator and the lab on core ${cores.others}.`
 }
 

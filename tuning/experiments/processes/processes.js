@@ -2,6 +2,7 @@ import { COLD_WARMUP_S } from '../../../load/capacity/ladder.js'
 import { UsageError } from '../../../load/command/errors.js'
 import { durationFlag, numberFlag, seedFlag, switchFlag } from '../../../load/command/flags.js'
 import { localPlan } from '../../../load/run/plan.js'
+import { NOT_PINNED } from '../../../load/run/site.js'
 import { planCores } from '../../../load/system/machine.js'
 import { findHaproxy, HAPROXY_FLAG, NO_HAPROXY } from '../../knobs/haproxy.js'
 import { durationOf, nextTrial } from '../../stats/matrix.js'
@@ -41,7 +42,7 @@ export const processes = {
   design: (plan, records, notApplied) => nextTrial(matrixOf(plan), records, notApplied),
   open: openSetup,
   pinning: ({ cores }) => {
-    if (!cores) return 'Nothing was pinned: this system has one core, or no taskset.'
+    if (!cores) return NOT_PINNED
     const { api, others } = cores
     return `The API processes were spread over the cores ${api},${others}, the first on core ${api}; HAProxy, the generator and the lab ran on core ${others}, and so did Postgres if this run started it.`
   },
