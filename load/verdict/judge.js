@@ -151,6 +151,7 @@ function excuseOf(trial, slo) {
   const excuses = [
     [lateness, 'generator', isOpen && (!broke || lateness.reach >= AGED_REACH) && couldExplain(trial, slo)],
     [generator.generatorSaturated(trial), 'generator', isOpen && !broke],
+    [generator.generatorThrottled(trial), 'generator', !broke],
     [generator.generatorCrowding(trial), 'generator', isOpen && isComplete],
     [generator.generatorConnections(trial, slo), 'generator', isComplete && wasSoonEnough],
     [generator.machineNoise(trial), 'noise', !broke],

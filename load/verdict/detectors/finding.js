@@ -1,9 +1,10 @@
+import { wholePercent } from '../../report/format.js'
 import { expandCores } from '../../system/machine.js'
 import { failingEntries } from '../latencies.js'
 
 /**
  * @import { limitOf } from '../limit.js'
- * @import { CoreShare, Slo } from '../../report/record.js'
+ * @import { CoreShare, ProcessProbe, Slo } from '../../report/record.js'
  */
 
 /**
@@ -24,12 +25,27 @@ export const CORE_FULL_RATIO = 0.9
 export const COUNTED_FULL_RATIO = 0.95
 /** Share of a service's own core that others may use, or the host may take, before it explains what is late. */
 export const FOREIGN_RATIO = 0.12
+/** Share of the time throttled. Requests that arrive in it wait for the control group's next period, so one in twenty is late. */
+const THROTTLED_RATIO = 0.05
 /** Share of requests with an error below which errors count as chance. */
 const ERROR_SHARE = 0.001
 
 /** @param {number} reach @param {string[]} evidence @returns {Finding} */
 export function finding(reach, ...evidence) {
   return { reach, evidence }
+}
+
+/**
+ * Finding for an exhausted CPU quota of a control group. The kernel adds up the times for which it stopped the group on each core, so
+ * the sum is divided by the number of cores that the group keeps busy.
+ * @param {Partial<ProcessProbe>} probe @param {string} name
+ */
+export function ofQuota({ quota_cores, throttled_ratio, cpu_core_ratio }, name) {
+  if (!quota_cores) return NOTHING
+  const stopped_ratio = Number(throttled_ratio) / Math.max(1, Number(cpu_core_ratio ?? 1))
+  const quota = `the CPU quota of ${name} is ${Number(quota_cores.toFixed(2))} cores`
+  const stopped = `${name} stopped, ${wholePercent(Math.min(1, stopped_ratio))} of the time`
+  return finding(stopped_ratio / THROTTLED_RATIO, `${quota}; it was used up, and ${stopped}`)
 }
 
 /**
@@ -67,6 +83,12 @@ export function postgresOn(cores, { postgres, here, kernel }) {
   if (here !== undefined) return kernel.postgres_core_ratio ?? 0
   const isBeside = expandCores(postgres?.cores ?? '').some((core) => cores.includes(core))
   return isBeside ? Number(postgres.cpu_core_ratio ?? 0) : 0
+}
+
+/** CPU, in cores, that a generator on this machine may have used on some of the service's cores. @param {number[]} cores @param {Trial['probes']} probes */
+export function generatorOn(cores, { generator, here }) {
+  const isBeside = expandCores(generator?.cores ?? '').some((core) => cores.includes(core))
+  return isBeside && here === undefined ? Number(generator.cpu_core_ratio ?? 0) : 0
 }
 
 /** Utilization of a core: busy share of the time that the host did not steal. @param {CoreShare} core */

@@ -3,7 +3,7 @@ import { count, milliseconds, wholePercent } from '../../report/format.js'
 import { highestP99, latencyBounds } from '../../report/slo.js'
 import { expandCores } from '../../system/machine.js'
 import { busyShare, sharedCore } from '../ledger.js'
-import { CORE_FULL_RATIO, COUNTED_FULL_RATIO, FOREIGN_RATIO, finding, NOTHING, postgresOn } from './finding.js'
+import { CORE_FULL_RATIO, COUNTED_FULL_RATIO, FOREIGN_RATIO, finding, NOTHING, ofQuota, postgresOn } from './finding.js'
 
 /**
  * @import { Detect, Trial } from './finding.js'
@@ -23,9 +23,14 @@ const CROWDED = { open: { full: CORE_FULL_RATIO, times: 1 }, closed: { full: 0.9
 const START_MS = 250
 const START_SHARE = 0.1
 
-/** The generator is late, fills a core of its own, or saturates the core that Postgres needs. @type {Detect} */
+/** The generator is late, fills a core of its own, is stopped by its CPU quota, or saturates the core that Postgres needs. @type {Detect} */
 export function generatorCpu(trial, slo) {
-  const found = [generatorLateness(trial, slo), generatorSaturated(trial), generatorCrowding(trial)]
+  const found = [
+    generatorLateness(trial, slo),
+    generatorSaturated(trial),
+    generatorThrottled(trial),
+    generatorCrowding(trial),
+  ]
   return found.reduce((most, one) => (one.reach > most.reach ? one : most))
 }
 
@@ -60,6 +65,11 @@ export function generatorSaturated({ load, traffic, probes }) {
   return finding(main_core_ratio / COUNTED_FULL_RATIO, all)
 }
 
+/** Whether a CPU quota stopped the generator, which then reads answers late. @param {Pick<Trial, 'probes'>} trial */
+export function generatorThrottled({ probes }) {
+  return ofQuota(probes.generator, 'the generator')
+}
+
 /** Reaches 1 if lateness distorts a bounded latency. @param {Distribution | null} lateness_ms @param {Slo} slo @param {number} timeout_s */
 function reachOf(lateness_ms, slo, timeout_s) {
   const entries = Object.values(slo.by_entry ?? {}).flatMap(latencyBounds)
@@ -70,7 +80,8 @@ function reachOf(lateness_ms, slo, timeout_s) {
 /**
  * Whether the generator saturates the core that it shares with Postgres, where it has priority. The busiest resource bounds the
  * throughput (Denning & Buzen 1978, bottleneck analysis). The generator is to blame if that is the shared core, it uses more of the
- * core than Postgres does, and no core would be about as busy without it.
+ * core than Postgres does, and no core would be about as busy without it. If the service runs there, too, the generator must use
+ * more than the service.
  * @param {Pick<Trial, 'target' | 'load' | 'probes'>} trial
  */
 export function generatorCrowding({ target, load, probes }) {
@@ -78,14 +89,25 @@ export function generatorCrowding({ target, load, probes }) {
   // A service that is not pinned may use the same cores.
   if (!shared || target.cores === null) return NOTHING
   const { cores, utilization, generator_share } = shared
-  const service = busyShare(probes.kernel, target.cores) ?? probes.api.main_core_ratio ?? 0
-  const postgres = (probes.postgres.cpu_core_ratio ?? 0) / expandCores(cores).length
-  const next = Math.max(service, utilization - generator_share)
+  const own = expandCores(cores)
+  const postgres = (probes.postgres.cpu_core_ratio ?? 0) / own.length
   const { full, times } = CROWDED[load.loop]
-  if (generator_share <= times * postgres || utilization < BUSIER_TIMES * next) return NOTHING
+  if (generator_share <= times * postgres) return NOTHING
+  const used = `the generator used ${wholePercent(generator_share)} of ${own.length > 1 ? 'cores' : 'core'} ${cores}, on which Postgres`
+  const isBesideService = probes.here === undefined && expandCores(target.cores).some((core) => own.includes(core))
+  if (isBesideService) {
+    const service = (probes.api.cpu_core_ratio ?? Number.POSITIVE_INFINITY) / own.length
+    if (generator_share <= times * service) return NOTHING
+    return finding(
+      utilization / full,
+      `${used} (${wholePercent(postgres)}) and the service (${wholePercent(service)}) also run, ${wholePercent(utilization)} busy in all`,
+    )
+  }
+  const service = busyShare(probes.kernel, target.cores) ?? probes.api.main_core_ratio ?? 0
+  if (utilization < BUSIER_TIMES * Math.max(service, utilization - generator_share)) return NOTHING
   return finding(
     utilization / full,
-    `the generator used ${wholePercent(generator_share)} of core ${cores}, on which Postgres also runs (${wholePercent(postgres)}): that core was ${wholePercent(utilization)} busy, the service's core ${wholePercent(service)}`,
+    `${used} also runs (${wholePercent(postgres)}): that core was ${wholePercent(utilization)} busy, the service's core ${wholePercent(service)}`,
   )
 }
 
@@ -163,11 +185,13 @@ export function machineNoise({ target, probes, traffic }) {
   // On a core shared with the generator, other processes do not count as noise.
   if (own.length === 0) return NOTHING
   const busy = own.reduce((sum, { busy_ratio }) => sum + busy_ratio, 0)
-  const steal = own.reduce((sum, { steal_ratio }) => sum + steal_ratio, 0)
-  const others = Math.max(0, busy - probes.api.cpu_core_ratio - postgresOn(alone, probes))
+  // On several cores, the kernel moves the service to one that is idle, so the mean counts.
+  const steal = own.reduce((sum, { steal_ratio }) => sum + steal_ratio, 0) / own.length
+  const others = Math.max(0, busy - probes.api.cpu_core_ratio - postgresOn(alone, probes)) / own.length
+  const [where, mean] = own.length > 1 ? ['cores', ', on average'] : ['core', '']
   return finding(
     Math.max(others, steal) / FOREIGN_RATIO,
-    `on the service's core ${target.cores}, others used ${wholePercent(others)}, and the host took ${wholePercent(steal)}`,
+    `on the service's ${where} ${target.cores}, others used ${wholePercent(others)}, and the host took ${wholePercent(steal)}${mean}`,
     `the service waited for its core ${wholePercent(probes.api.run_delay_ratio ?? 0)} of the time`,
   )
 }

@@ -1,4 +1,5 @@
 import { count } from '../../report/format.js'
+import { ofQuota } from './finding.js'
 import { generatorConnections, generatorCpu, machineNoise } from './generator.js'
 import { ofWaits, postgresCommit, postgresConnections, postgresCpu } from './postgres.js'
 import * as service from './service.js'
@@ -17,8 +18,8 @@ export const DETECTORS = {
   'generator-cpu': generatorCpu,
   'machine-noise': machineNoise,
   'rate-limit': rateLimit,
-  'api-quota': service.ofQuota('api', 'the service'),
-  'postgres-quota': service.ofQuota('postgres', 'Postgres'),
+  'api-quota': ({ probes }) => ofQuota(probes.api, 'the service'),
+  'postgres-quota': ({ probes }) => ofQuota(probes.postgres, 'Postgres'),
   nofile: service.nofile,
   'max-connections': service.maxConnections,
   'postgres-connections': postgresConnections,

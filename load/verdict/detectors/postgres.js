@@ -76,7 +76,11 @@ export function postgresCommit(trial, slo) {
 
 const computing = ofWaits(/^CPU$/, 'nothing but the CPU', { isUsual: true })
 
-/** Postgres' cores are saturated, or all statements that can be in flight compute, each on at most one core. @type {Detect} */
+/**
+ * Postgres' cores are saturated, or all statements that can be in flight compute, each on at most one core. If a whole core is idle
+ * meanwhile, more connections could use it: then the pool is the limit, unless requests share one statement.
+ * @type {Detect}
+ */
 export function postgresCpu(trial, slo) {
   const { probes } = trial
   const { cpu_core_ratio, cores } = probes.postgres
@@ -89,7 +93,8 @@ export function postgresCpu(trial, slo) {
   const each = cpu_core_ratio / own.length
   // If Postgres uses less than MIN_SHARE, something else fills the core.
   const reach = each >= MIN_SHARE ? full / CORES_FULL_RATIO : each / CORE_FULL_RATIO
-  const statements = cpu_core_ratio >= COMPUTING_CORE_RATIO ? computing(trial, slo) : NOTHING
+  const hasRoom = trial.settings.INSERT_MODE !== 'batched' && (1 - full) * own.length >= 1
+  const statements = cpu_core_ratio >= COMPUTING_CORE_RATIO && !hasRoom ? computing(trial, slo) : NOTHING
   return finding(
     Math.max(reach, statements.reach),
     `Postgres used ${wholePercent(cpu_core_ratio)} of a core; core ${cores}, on which it runs, was ${wholePercent(full)} busy (the generator used ${wholePercent(probes.generator.cpu_core_ratio ?? 0)})`,

@@ -8,6 +8,7 @@ import {
   FOREIGN_RATIO,
   finding,
   fullness,
+  generatorOn,
   NOTHING,
   ofClosed,
   ofFailed,
@@ -22,8 +23,6 @@ import { isBoundByTarget, waitForConnection } from './generator.js'
 
 /** Share of the time in garbage collection: more than ten times what this API needs when it is busy. */
 const GC_RATIO = 0.25
-/** Share of the time throttled. Requests that arrive in it wait for the control group's next period, so one in twenty is late. */
-const THROTTLED_RATIO = 0.05
 /** A longer piece of synchronous work noticeably delays every request that waits behind it. */
 const BLOCKED_MS = 10
 /** Share of a trial that a stall has to last to delay one request in a hundred. */
@@ -83,19 +82,6 @@ function tooFewAllowed(trial, slo) {
   return finding(Math.min(share, SECOND_REACH), `${few}; requests waited ${milliseconds(waited_ms)} for one at p99`)
 }
 
-/** Detects an exhausted CPU quota of a control group. @param {'api' | 'postgres'} part @param {string} name @returns {Detect} */
-export function ofQuota(part, name) {
-  return ({ probes }) => {
-    const { quota_cores, throttled_ratio = 0 } = probes[part]
-    if (!quota_cores) return NOTHING
-    // The kernel adds up the cores on which it stopped the group.
-    const stopped_ratio = Math.min(1, throttled_ratio)
-    const quota = `the CPU quota of ${name} is ${Number(quota_cores.toFixed(2))} cores`
-    const used = `${quota}; it was used up, and ${name} stopped, ${wholePercent(stopped_ratio)} of the time`
-    return finding(throttled_ratio / THROTTLED_RATIO, used)
-  }
-}
-
 /** @type {Detect} */
 export function apiGc({ probes }) {
   const { name, gc_ratio, cpu_core_ratio = 0, main_core_ratio = cpu_core_ratio, hashing_mean = 0 } = probes.api
@@ -135,7 +121,9 @@ export function apiBlocked({ load, traffic, probes }, slo) {
   const served = traffic.completed - Math.min(turnedAway, traffic.status[503] ?? 0)
   if (main_core_ratio === undefined || served <= 0) return NOTHING
   const busy = Math.min(1, Math.max(elu_ratio, main_core_ratio + run_delay_ratio))
-  const each_ms = (busy * 1000) / ((served / traffic.completed) * traffic.achieved_rps)
+  // A loop that waits for its core is busy with nothing.
+  const worked = Math.min(1, Math.max(main_core_ratio, elu_ratio - run_delay_ratio))
+  const each_ms = (worked * 1000) / ((served / traffic.completed) * traffic.achieved_rps)
   // A single stall in a long trial delays too few requests to be the limit.
   const allowed_ms = Math.max(highestP99(slo, load.timeout_s), STALL_SHARE * load.duration_s * 1000)
   // Short pieces of work fill a loop without blocking it, so the length of each piece counts.
@@ -172,9 +160,12 @@ export function apiCpu({ target, probes }) {
   const full = fullness(core)
   const beside = `interrupts ${wholePercent(core.interrupts_ratio)}, taken by the host ${wholePercent(core.steal_ratio)}`
   const busy = `${used}; the core was ${wholePercent(full)} busy (${beside})`
-  const rival_ratio = Math.min(postgresOn(cores, probes), Math.max(0, core.busy_ratio - cpu_core_ratio))
+  const beside_ratio = Math.max(0, core.busy_ratio - cpu_core_ratio)
+  const rivals = Object.entries({ Postgres: postgresOn(cores, probes), 'the generator': generatorOn(cores, probes) })
+  const [[rivalName, most_ratio]] = rivals.sort(([, one], [, other]) => other - one)
+  const rival_ratio = Math.min(most_ratio, beside_ratio)
   if (rival_ratio <= cpu_core_ratio) return finding(full / COUNTED_FULL_RATIO, busy)
-  const rival = `Postgres, on the same core, used ${wholePercent(rival_ratio)}`
+  const rival = `${rivalName}, on the same core, used ${wholePercent(rival_ratio)}`
   return finding(Math.min(full / COUNTED_FULL_RATIO, SECOND_REACH), busy, rival)
 }
 

@@ -235,6 +235,49 @@ t.test('a generator that is never late is at its limit where it fills the core t
   for (const [about, changes] of Object.entries(others)) t.ok(reachOf(changes).reach < 1, about)
 })
 
+t.test('a generator that uses most of the cores that everything shares is at its limit, too', async (t) => {
+  const core = { busy_ratio: 0.99, interrupts_ratio: 0, steal_ratio: 0 }
+  const of = (/** @type {string} */ cores, /** @type {number[]} */ [service, postgres, generator]) =>
+    DETECTORS['generator-cpu'](
+      trial({
+        target: { cores },
+        probes: {
+          api: { cpu_core_ratio: service },
+          postgres: { cpu_core_ratio: postgres, cores },
+          generator: { lateness_ms: { p99: 1 }, cpu_core_ratio: generator, cores },
+          kernel: { cores: { 0: core, 1: core } },
+        },
+      }),
+      SLO,
+    )
+  t.strictSame(of('0', [0.3, 0.2, 0.45]), {
+    reach: 0.99 / 0.9,
+    evidence: [
+      'the generator used 45 % of core 0, on which Postgres (20 %) and the service (30 %) also run, 99 % busy in all',
+    ],
+  })
+  t.ok(of('0-1', [0.6, 0.4, 0.95]).reach >= 1, 'two cores, on which nothing was pinned')
+  t.ok(of('0', [0.45, 0.2, 0.3]).reach < 1, 'the service uses more')
+  t.ok(of('0', [0.2, 0.45, 0.3]).reach < 1, 'Postgres uses more')
+})
+
+t.test('a generator that its own CPU quota stops measures itself', async (t) => {
+  const of = (/** @type {number} */ throttled_ratio) =>
+    DETECTORS['generator-cpu'](
+      trial({
+        probes: { generator: { lateness_ms: { p99: 1 }, cpu_core_ratio: 0.8, quota_cores: 2, throttled_ratio } },
+      }),
+      SLO,
+    )
+  t.strictSame(of(0.5), {
+    reach: 10,
+    evidence: [
+      'the CPU quota of the generator is 2 cores; it was used up, and the generator stopped, 50 % of the time',
+    ],
+  })
+  t.ok(of(0.02).reach < 1, 'a fiftieth of the time')
+})
+
 t.test('of several load hosts the one that is furthest behind counts, in a closed loop the fullest', async (t) => {
   const fine = { lateness_ms: { p99: 1 }, planned: 500, sent: 500, start_ms: 20, word_ms: 100, cpu_core_ratio: 0.3 }
   const a = { ...fine, host: 'a', cores: 2 }
@@ -316,6 +359,11 @@ t.test('noise is what others use of the cores that belong to the service alone',
   const probes = { api, generator: { cores: '1' }, kernel: { cores } }
   const waited = 'the service waited for its core 5 % of the time'
   const evidence = ["on the service's core 0-1, others used 24 %, and the host took 3 %", waited]
+  const ofEach = [
+    "on the service's cores 0-1, others used 3 %, and the host took 52 %, on average",
+    'the service waited for its core 0 % of the time',
+  ]
+  const eight = Array.from({ length: 8 }, (_, i) => [i, { busy_ratio: 0.135, interrupts_ratio: 0, steal_ratio: 0.02 }])
   check(t, 'machine-noise', [
     ['not on a core that is shared with the generator', { target, probes }, 2, evidence],
     [
@@ -337,13 +385,23 @@ t.test('noise is what others use of the cores that belong to the service alone',
       ["on the service's core 0-1, others used 0 %, and the host took 36 %", waited],
     ],
     [
-      'several cores are added up, and a generator elsewhere shares none',
+      'of several cores, the mean: what others use of one leaves the others; and a generator elsewhere shares none',
       { target: { ...target, kind: 'ssh' }, probes: { ...probes, api: { cpu_core_ratio: 1.64 } } },
-      1.03 / 0.12,
-      [
-        "on the service's core 0-1, others used 6 %, and the host took 103 %",
-        'the service waited for its core 0 % of the time',
-      ],
+      1.03 / 2 / 0.12,
+      ofEach,
+    ],
+    [
+      'little of each of eight cores is little',
+      {
+        target: { kind: 'ssh', cores: '0-7' },
+        probes: {
+          api: { cpu_core_ratio: 1 },
+          generator: { cores: '0-1' },
+          kernel: { cores: Object.fromEntries(eight) },
+        },
+      },
+      0.02 / 0.12,
+      [ofEach[0].replace('0-1', '0-7').replace('3 %', '1 %').replace('52 %', '2 %'), ofEach[1]],
     ],
     [
       'what Postgres used on the host of the service is not noise',
@@ -351,21 +409,15 @@ t.test('noise is what others use of the cores that belong to the service alone',
         target: { ...target, kind: 'ssh' },
         probes: { api: { cpu_core_ratio: 1 }, here: { cores }, kernel: { cores, postgres_core_ratio: 0.64 } },
       },
-      1.03 / 0.12,
-      [
-        "on the service's core 0-1, others used 6 %, and the host took 103 %",
-        'the service waited for its core 0 % of the time',
-      ],
+      1.03 / 2 / 0.12,
+      ofEach,
     ],
     ['none where the generator may run on the same cores', { target, probes: { ...probes, generator: {} } }, 0, []],
     [
       'beside a load from other hosts, which share no core with it',
       { target, traffic: { hosts: [] }, probes: { ...probes, generator: {}, api: { cpu_core_ratio: 1.64 } } },
-      1.03 / 0.12,
-      [
-        "on the service's core 0-1, others used 6 %, and the host took 103 %",
-        'the service waited for its core 0 % of the time',
-      ],
+      1.03 / 2 / 0.12,
+      ofEach,
     ],
     ['none where its cores are not seen', { target, probes: { ...probes, kernel: { cores: { 7: cores[0] } } } }, 0, []],
     ['none where no core is seen', { target, probes: { ...probes, kernel: {} } }, 0, []],
@@ -602,6 +654,20 @@ t.test('Postgres is at its limit when its cores are full, or its statements comp
   const of = (changes) => ({ probes: { ...probes, api: { pool_max: 1 }, postgres: { ...postgres, ...changes } } })
   const computing = { waits: { CPU: 0.9 }, active_mean: 0.85, cpu_core_ratio: 0.6 }
   const waiting = 'of 0.8 statements on their way (room for 1), 90 % waited for nothing but the CPU (CPU 90 %)'
+  const idle = { busy_ratio: 0.32, interrupts_ratio: 0, steal_ratio: 0 }
+  /** Seven cores, of which a pool of two connections, both of which compute all the time, uses less than a third. @param {string} INSERT_MODE */
+  const pooled = (INSERT_MODE) => ({
+    settings: { INSERT_MODE, POOL_MAX: 2 },
+    traffic: { achieved_rps: 450, completed: 4500 },
+    probes: {
+      api: { statements: 4500, statement_mean_ms: 4.44 },
+      postgres: { cores: '1-7', cpu_core_ratio: 2.1, waits: { CPU: 0.98 }, active_mean: 1.96 },
+      generator: { cpu_core_ratio: 0.05 },
+      kernel: { cores: Object.fromEntries(Array.from({ length: 7 }, (_, i) => [i + 1, idle])) },
+    },
+  })
+  const busy = 'Postgres used 210 % of a core; core 1-7, on which it runs, was 32 % busy (the generator used 5 %)'
+  const busyWaiting = 'of 2.0 statements on their way (room for 2), 98 % waited for nothing but the CPU (CPU 98 %)'
   check(t, 'postgres-cpu', [
     ['a core of which the host leaves less', { probes }, 0.75 / 0.97, [text(40)]],
     ['with a generator whose use is not known', { probes: { ...probes, generator: {} } }, 0.75 / 0.97, [text(40, 0)]],
@@ -620,6 +686,8 @@ t.test('Postgres is at its limit when its cores are full, or its statements comp
       [text(40)],
     ],
     ['statements that compute all the time', of(computing), 1, [text(60), waiting]],
+    ['a pool of statements that compute, beside whole cores without work', pooled('single'), 0.32 / 0.97, [busy]],
+    ['one shared statement at a time that computes beside them', pooled('batched'), 1, [busy, busyWaiting]],
     ['of an unknown pool', { probes: { ...of(computing).probes, api: {} } }, 0.89, [text(60)]],
     ['that nearly do', of({ ...computing, active_mean: 0.8 }), 0.8 / 0.85, [text(60)]],
     ['that are kept from it', of({ ...computing, cpu_core_ratio: 0.59 }), 0.75 / 0.97, [text(59)]],
@@ -667,6 +735,12 @@ t.test('a service is busy with garbage, with passwords, with one long piece of w
       ['the CPU quota of the service is 0.5 cores; it was used up, and the service stopped, 10 % of the time'],
     ],
     ['no quota', { probes: { api: { cpu_core_ratio: 1 } } }, 0, []],
+    [
+      'a moment on each of the twelve cores that it uses: the kernel adds them up',
+      { probes: { api: { quota_cores: 32, cpu_core_ratio: 12, throttled_ratio: 0.06 } } },
+      0.1,
+      ['the CPU quota of the service is 32 cores; it was used up, and the service stopped, 1 % of the time'],
+    ],
   ])
   const hashing = { hashing_mean: 8, cpu_core_ratio: 3, main_core_ratio: 0.5 }
   check(t, 'api-threadpool', [
@@ -712,19 +786,25 @@ t.test('a service is busy with garbage, with passwords, with one long piece of w
     return { traffic: { ...traffic, status: { 503: refused } }, probes: { api: { ...loop, ...changes } } }
   }
   check(t, 'api-blocked', [
-    ['half of the SLO', of({}), 0.5, busy(40, '4.00')],
-    ['one stall in an hour', { ...of({}), load: { duration_s: 3600 } }, 50 / 36_000, busy(40, '4.00')],
+    ['half of the SLO', of({}), 0.5, busy(40, '3.00')],
+    ['one stall in an hour', { ...of({}), load: { duration_s: 3600 } }, 50 / 36_000, busy(40, '3.00')],
     [
       'a loop that only its own page tells of: all CPU time is its own',
       of({ main_core_ratio: undefined, cpu_core_ratio: 1.1, elu_ratio: undefined }),
       1,
       busy(100, '10.0'),
     ],
-    ['whose core others use', of({ main_core_ratio: 0.6 }), 0.5, busy(70, '7.00')],
-    ['a full loop: by the single request', of({ elu_ratio: 0.9 }), 0.9, busy(90, '9.00')],
+    ['whose core others use', of({ main_core_ratio: 0.6 }), 0.5, busy(70, '6.00')],
+    ['a full loop: by the single request', of({ elu_ratio: 1 }), 0.9, busy(100, '9.00')],
     ['no more than full', of({ main_core_ratio: 1 }), 1, busy(100, '10.0')],
-    ['of requests that were served', of({ shed: { queue_ms: 300, loop_delay_ms: 200 } }, 500), 0.5, busy(40, '8.00')],
-    ['turned away after the client had given up', of({ shed: { queue_ms: 1100 } }, 500), 0.5, busy(40, '8.00')],
+    [
+      'a loop that is full of waiting for a core: that is no synchronous work',
+      of({ main_core_ratio: 0.3, run_delay_ratio: 0.62, elu_ratio: 0.5 }),
+      0.3,
+      busy(92, '3.00'),
+    ],
+    ['of requests that were served', of({ shed: { queue_ms: 300, loop_delay_ms: 200 } }, 500), 0.5, busy(40, '6.00')],
+    ['turned away after the client had given up', of({ shed: { queue_ms: 1100 } }, 500), 0.5, busy(40, '6.00')],
     ['none was served', of({ shed: { queue_ms: 1000 } }, 1000), 0, []],
     ['CPU time that is not known', of({ main_core_ratio: undefined }), 0, []],
     [
@@ -756,6 +836,12 @@ t.test('a service is busy with garbage, with passwords, with one long piece of w
       { probes: { api: less, kernel, postgres: { cores: '0-3', cpu_core_ratio: 2.4 } } },
       0.99,
       [core.replace('62 %', '30 %'), 'Postgres, on the same core, used 36 %'],
+    ],
+    [
+      'a core that the generator shares, and uses more: nearly',
+      { probes: { api: less, kernel, generator: { cores: '0', cpu_core_ratio: 0.35 } } },
+      0.99,
+      [core.replace('62 %', '30 %'), 'the generator, on the same core, used 35 %'],
     ],
     [
       'a core of the same number on another machine',

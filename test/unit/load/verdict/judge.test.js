@@ -235,6 +235,11 @@ t.test('what is invalid says whose doing it was', async (t) => {
 t.test('what makes a trial invalid is named, and whose doing it was', async (t) => {
   const timeouts = { completed: 990, ok: 990, success_ratio: 0.99, status: { 201: 990 }, rows_stored: 990 }
   const hosts = ['u@a', 'u@b', 'u@c'].map((host) => ({ host, errors: host === 'u@c' ? {} : { 'client:ports': 1 } }))
+  const throttled = (/** @type {object} */ traffic) => {
+    const record = trial(traffic)
+    Object.assign(record.probes.generator, { quota_cores: 2, throttled_ratio: 0.5 })
+    return record
+  }
   const rows = [
     [trial({ rows_stored: 999 }), 'rows', '1000 requests were answered 201, 999 rows were stored (0 had no answer)'],
     [
@@ -267,6 +272,11 @@ t.test('what makes a trial invalid is named, and whose doing it was', async (t) 
       trial({ latency_ms: null }, 1, { steal: 0.2 }),
       'noise',
       "on the service's core 0, others used 0 %, and the host took 20 % (p99 Infinity ms > 100 ms)",
+    ],
+    [
+      throttled({ latency_ms: { p99: 150 } }),
+      'generator',
+      'the CPU quota of the generator is 2 cores; it was used up, and the generator stopped, 50 % of the time (p99 150 ms > 100 ms)',
     ],
   ]
   for (const [record, blame, because] of /** @type {[any, string, string][]} */ (rows)) {
