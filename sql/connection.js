@@ -26,8 +26,8 @@ export async function connect(url, { isBounded = true } = {}) {
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     query_timeout: isBounded ? ANSWER_TIMEOUT_MS : 0,
   })
-  // After a lost connection, the next query fails, for which somebody waits.
-  client.on('error', () => {})
+  // After a lost connection, the next query fails, for which somebody waits; its error does not say why.
+  client.on('error', (error) => causes.set(client, error.message))
   try {
     await client.connect()
     // A pooler may refuse these as parameters of the connection.
@@ -40,6 +40,21 @@ export async function connect(url, { isBounded = true } = {}) {
     const { message, code } = /** @type {Error & { code?: string }} */ (error)
     throw new DatabaseError(`DATABASE_URL: expected a Postgres that answers, got: ${message || code}`)
   }
+}
+
+/** Why a client lost its connection. @type {WeakMap<pg.Client, string>} */
+const causes = new WeakMap()
+
+/**
+ * The error of a statement, or, if its connection was lost, why it was.
+ * @param {any} error @param {pg.Client} client @param {string | null} [endedBy] by what a Postgres of our own ended
+ * @returns {Error}
+ */
+export function ofLost(error, client, endedBy = null) {
+  const cause = causes.get(client)
+  if (!cause || error.code) return error
+  const server = endedBy ? `the Postgres of this run ended by itself (${endedBy})` : cause
+  return new DatabaseError(`expected Postgres to stay up, lost the connection: ${server}`)
 }
 
 /** Round trips that are timed, since a busy machine makes most of them late. */

@@ -3,7 +3,7 @@ import { explicitAddress, LAB_SCHEMA } from './address.js'
 import { explained } from './advice.js'
 import { claimTables, SCHEMA, TABLES } from './claim.js'
 import { undelayCommits } from './commit-delay.js'
-import { connect, DatabaseError, destroy, end, roundTrip_ms, settled } from './connection.js'
+import { connect, DatabaseError, destroy, end, ofLost, roundTrip_ms, settled } from './connection.js'
 import { durabilityOf, durabilityWarnings } from './durability.js'
 import { startEmbedded } from './embedded.js'
 
@@ -33,7 +33,9 @@ export async function openDatabase(given, { run = 'without a name', own = null, 
     (work) =>
     (...args) => {
       pending++
-      return work(...args).finally(() => pending--)
+      return work(...args)
+        .catch((error) => Promise.reject(ofLost(error, client, embedded?.endedBy())))
+        .finally(() => pending--)
     }
   try {
     const place = embedded ? 'embedded' : ownSchema ? 'own' : 'named'

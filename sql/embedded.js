@@ -7,7 +7,7 @@ import os from 'node:os'
 import path from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { postgresUser, usableBinaries } from './binaries.js'
+import { PostgresNotStarted, postgresUser, usableBinaries } from './binaries.js'
 import { freePort } from './free-port.js'
 import { leashed } from './leash.js'
 import { makeScratch, removeLeftovers } from './scratch.js'
@@ -18,9 +18,6 @@ import { makeScratch, removeLeftovers } from './scratch.js'
  */
 
 const run = promisify(execFile)
-
-/** Postgres could not be set up or started; the message, of one line, says why, and what to do if the disk is full. */
-export class PostgresNotStarted extends Error {}
 
 const START_TIMEOUT_MS = 30_000
 const STOP_TIMEOUT_MS = 10_000
@@ -41,7 +38,7 @@ const SETTINGS = { listen_addresses: '127.0.0.1', unix_socket_directories: '', m
  */
 export async function startEmbedded({ parent = dataParent(), settings = {}, initialised } = {}) {
   await removeLeftovers([parent])
-  const folder = makeScratch('postgres', parent)
+  const folder = makeFolder(parent)
   const remove = { recursive: true, force: true }
   try {
     const cluster = { ...(await initialiseIn(folder, initialised)), settings }
@@ -63,6 +60,8 @@ export async function startEmbedded({ parent = dataParent(), settings = {}, init
       // PGSSLMODE of the environment may ask for TLS, which this server on loopback does not have.
       url: `postgres://redline:${cluster.password}@127.0.0.1:${port}/postgres?sslmode=disable`,
       folder,
+      /** By what the server ended, such as SIGKILL or code 1; null: it runs. */
+      endedBy: () => (isRunning(server) ? null : (server.signalCode ?? `code ${server.exitCode}`)),
       pid: () => /** @type {number} */ (server.pid),
       /** Resolves when the server has ended. */
       exited: () => (isRunning(server) ? once(server, 'exit') : Promise.resolve([])),
@@ -84,6 +83,15 @@ export async function startEmbedded({ parent = dataParent(), settings = {}, init
   }
 }
 
+/** @param {string} parent */
+function makeFolder(parent) {
+  try {
+    return makeScratch('postgres', parent)
+  } catch (error) {
+    throw whyNotStarted(error, parent)
+  }
+}
+
 /** @param {any} error of a program, or of the file system @param {string} parent folder of the server's own @returns {Error} */
 function whyNotStarted(error, parent) {
   const isOwnBug = !error.cmd && !error.log && !/^E[A-Z]+$/.test(error.code)
@@ -92,7 +100,12 @@ function whyNotStarted(error, parent) {
   const lines = (error.log || error.stderr || error.message.trim() + ended).trim().split('\n')
   const words = lines.find((/** @type {string} */ line) => /\b(FATAL|PANIC|error)\b/.test(line)) ?? lines.at(-1)
   const isFull = /ENOSPC|EDQUOT|No space left|Disk quota/.test(words)
-  const todo = isFull ? ': make room there, or set TMPDIR to a folder on a disk with a gigabyte to spare' : ''
+  const isClosed = /^(ENOENT|EACCES|EROFS|ENOTDIR)/.test(words)
+  const todo = isFull
+    ? ': make room there, or set TMPDIR to a folder on a disk with a gigabyte to spare'
+    : isClosed
+      ? ': set TMPDIR to a folder that exists and can be written'
+      : ''
   return new PostgresNotStarted(`Postgres did not start in ${parent}${todo}; it said: ${words}`)
 }
 

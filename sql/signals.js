@@ -1,12 +1,18 @@
 /** npm passes on a signal that the terminal has sent to this process, too; both arrive within milliseconds. */
 const SAME_MS = 100
 
-/** Aborts at the first signal, with its name as the reason; a second one that a person sent ends the process at once. @param {number} exitCode */
-export function abortOnSignals(exitCode) {
+/**
+ * Aborts at the first signal, with its name as the reason; a second one that a person sent ends the process at once.
+ * @param {number} exitCode @param {string} [words] for the terminal, when it ends at once
+ */
+export function abortOnSignals(exitCode, words = '') {
   const controller = new AbortController()
   const handle = createSignals({
     first: (name) => controller.abort(new Error(name)),
-    second: () => process.exit(exitCode),
+    second: () => {
+      process.stderr.write(words)
+      process.exit(exitCode)
+    },
   })
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(name, () => handle(name, performance.now()))
   return controller.signal

@@ -1,4 +1,4 @@
-import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
+import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs'
 import { UsageError } from '../command/errors.js'
 
 const CHUNK_BYTES = 64 * 1024
@@ -17,6 +17,9 @@ export function readable(flag, read) {
  * @param {string} flag @param {string} file @param {number} maxBytes @throws {UsageError} if it holds more
  */
 export function readUpTo(flag, file, maxBytes) {
+  // To open one waits for its writer, which may never come, and nothing can end the wait.
+  if (!file.startsWith('/dev/') && !file.startsWith('/proc/') && readable(flag, () => statSync(file)).isFIFO())
+    throw new UsageError(`--${flag}: expected a file, got a named pipe: give /dev/stdin, and send it there`)
   const { bytes, size } = readable(flag, () => beginningOf(file, maxBytes + 1))
   if (bytes.length <= maxBytes) return bytes
   const found = size > maxBytes ? size : `more from ${file}`

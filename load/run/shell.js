@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
+import { PostgresNotStarted } from '../../sql/binaries.js'
 import { DatabaseError } from '../../sql/database.js'
-import { PostgresNotStarted } from '../../sql/embedded.js'
 import { removeLeftovers } from '../../sql/scratch.js'
 import { abortOnSignals } from '../../sql/signals.js'
 import { askAt } from '../command/ask.js'
@@ -25,6 +25,9 @@ import { createProgress } from './progress.js'
  */
 
 const EXIT = { answered: 0, noAnswer: 1, usage: 2, interrupted: 130 }
+
+/** After a second Ctrl-C. */
+const ENDED_AT_ONCE = 'redline: ended at once; the trials that had ended are kept, and --resume goes on\n'
 
 const OUT = { value: 'DIR', about: 'new or empty folder for the results (default results/<run_id>)' }
 const RESUME = {
@@ -74,7 +77,7 @@ export async function main(verbs, command, shell = {}) {
     stdout.write(helpOf(name, verb, flags))
     return EXIT.answered
   }
-  const signal = shell.signal ?? abortOnSignals(EXIT.interrupted)
+  const signal = shell.signal ?? abortOnSignals(EXIT.interrupted, ENDED_AT_ONCE)
   try {
     const environment = readEnvironment(env, dotenvFile)
     refuseSwallowed(verb.script ?? name, flags, argv, environment.forApi)

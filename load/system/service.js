@@ -52,14 +52,21 @@ export async function startService(name, command, options) {
 /** A log may be too large to be read as a whole. */
 const END_BYTES = 8192
 
-/** The last line of a log, for the terminal. @param {string} logFile */
+/** Lines with which a program that crashes ends, behind the cause: of Node its version, places in the code, and parts of a printed error. */
+const TRAILER = /^(Node\.js v\d|\s+at |\s*[{}[\]^]+$|\s+\w+: )/
+const CAUSE = /^(\w*(Error|Exception)\b|Uncaught|Caused by|panic:|fatal)/i
+
+/** The last line of a log, or the one that names the cause if the log ends with a crash, for the terminal. @param {string} logFile */
 function lastWords(logFile) {
   const fd = openSync(logFile, 'r')
   try {
     const from = Math.max(0, fstatSync(fd).size - END_BYTES)
     const end = Buffer.alloc(END_BYTES)
     const text = end.toString('utf8', 0, readSync(fd, end, 0, END_BYTES, from))
-    const [line = ''] = text.trim().split('\n').slice(-1)
+    const lines = text.trimEnd().split('\n')
+    const last = lines.findLast((one) => !TRAILER.test(one)) ?? ''
+    const cause = TRAILER.test(lines.at(-1) ?? '') && lines.findLast((one) => CAUSE.test(one))
+    const line = (cause || last).trim()
     return stripVTControlCharacters(line) || '(none)'
   } finally {
     closeSync(fd)

@@ -70,7 +70,7 @@ export const RESOURCES = {
   ],
   'generator-connections': [
     "all of the generator's connections were waiting for responses",
-    'raise --connections: so few clients cannot ask for more',
+    'raise --connections, or the limit of open files where that bounds it (ulimit -Hn): so few clients cannot ask for more',
   ],
   'generator-nofile': ['the generator could open no more files', "raise the generator's hard limit (ulimit -Hn)"],
   'generator-ports': [

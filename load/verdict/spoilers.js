@@ -20,7 +20,7 @@ import { named, preflight, preflightOfHost, sentenceOf } from './preflight/prefl
 
 /**
  * Lists what would spoil the run. The generator's own ceiling is measured only if the result depends on it.
- * @param {{ load: { connections: number, rate_rps: number | null } }} step the run's first step
+ * @param {{ load: { connections: number, connections_needed?: number, rate_rps: number | null } }} step the run's first step
  * @param {Plan & Elsewhere} plan @param {Site} site @param {Pick<Target, 'settings'>} target
  * @param {{ signal: AbortSignal, progress: { note: (text: string) => void } }} io
  * @returns {Promise<string[]>} warnings
@@ -32,7 +32,8 @@ export async function spoilers({ load }, plan, { database, cores, hosts, origin 
   const rates = plan.rates_rps ?? [load.rate_rps].filter((rate) => rate !== null)
   const [pool_max, backlog] = [settings.POOL_MAX, settings.LISTEN_BACKLOG].map((text) => (text ? Number(text) : null))
   const planned = {
-    connections: Math.max(load.connections, ...plan.connections),
+    // As many as the rate needs, which may be more than this machine's limits have left of them.
+    connections: Math.max(load.connections, load.connections_needed ?? 0, ...plan.connections),
     pool_max,
     rate_rps: rates.length > 0 ? Math.max(...rates) : null,
     backlog,

@@ -25,3 +25,17 @@ t.test('a service with a small backlog gets a warning, one that does not tell it
   t.strictSame(await ofTheQueue({ POOL_MAX: '20' }), [])
   t.strictSame(await ofTheQueue({}), [])
 })
+
+t.test(
+  'what this machine cannot open is told of the connections that the rate needs, not of those that are left',
+  async (t) => {
+    const io = /** @type {any} */ ({ signal: new AbortController().signal, progress: { note: () => {} } })
+    const step = { load: { connections: 1, connections_needed: 50_000_000, rate_rps: 100 } }
+    const [plan, site, target] = /** @type {any[]} */ ([PLAN, BENCH, { settings: {} }])
+    const warnings = await spoilers(step, plan, site, target, io)
+    t.ok(
+      warnings.some((text) => /^open files, generator: .*50,000,0\d\d/.test(text)),
+      warnings.join('\n'),
+    )
+  },
+)

@@ -155,6 +155,17 @@ t.test('the last words of a service are at the end of its log, however large tha
   await t.rejects(startService('it', [process.execPath, '-e', program], how), { message: /; its last words: bye$/ })
 })
 
+t.test('of a program that crashed, the last words name the cause, not what is printed behind it', async (t) => {
+  const logFile = path.join(temporaryFolder(t), 'log')
+  const how = { cores: null, logFile, isReady: async () => false, stopGrace_ms: 1000 }
+  const crash = `console.log('listening'); throw Object.assign(new TypeError('no such port'), { code: 'EX', at: { x: 1 } })`
+  await t.rejects(startService('it', [process.execPath, '-e', crash], how), {
+    message: /; its last words: TypeError: no such port\b/,
+  })
+  const logged = `console.log('Error: an old one'); console.log('bye'); process.exit(3)`
+  await t.rejects(startService('it', [process.execPath, '-e', logged], how), { message: /; its last words: bye$/ })
+})
+
 t.test('children end when the lab exits, also where the kernel does not end them', async (t) => {
   const folder = temporaryFolder(t)
   const sleep = path.join(folder, 'sleep')

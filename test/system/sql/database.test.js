@@ -209,8 +209,14 @@ t.test(
 // The last two: the server is gone then.
 t.test('data survives a crash of the server', async (t) => {
   await rows(server.url, 'CREATE TABLE kept AS SELECT 1 AS n')
+  const database = await openDatabase(server.url)
   await server.halt('SIGKILL')
   await t.rejects(rows(server.url, 'SELECT 1'), { code: 'ECONNREFUSED' })
+  await t.rejects(database.query('SELECT 1'), {
+    constructor: DatabaseError,
+    message: /^expected Postgres to stay up, lost the connection: Connection terminated unexpectedly$/,
+  })
+  await database.close()
   await server.start()
   t.strictSame(await rows(server.url, 'SELECT n FROM kept'), [{ n: 1 }])
 })
