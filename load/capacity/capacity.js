@@ -5,10 +5,11 @@ import { cellName, count, isSameCell } from '../report/format.js'
 import { highestP99Of, sloText } from '../report/slo.js'
 import { limitOfRun } from '../verdict/limit.js'
 import { moved, planWith, relaxedCell } from '../verdict/relax.js'
-import { boundOf, capacityFound, lastAnswered } from './found.js'
+import { boundOf, capacityFound, errorsProblem, lastAnswered } from './found.js'
 import { COLD_WARMUP_S, isSettled, isValid, MAX_INVALID } from './ladder.js'
 import {
   CONFIRM_TIMES,
+  failedByChance,
   foundSoFar,
   KEPT_UP_RATIO,
   of,
@@ -234,7 +235,7 @@ function relaxing(records, phase) {
 function searchedLimit(plan, records) {
   const found = foundSoFar(plan, records)
   // What did not count for the capacity names no limit of it either.
-  const others = speedOf(records)?.others ?? []
+  const others = [...(speedOf(records)?.others ?? []), ...failedByChance(records, plan)]
   const trials = of(records, 'search').filter((record) => !others.includes(record))
   // If the generator or the machine bounded the search, it was the first limit; trials that failed beyond it hit a later one.
   const asked = boundOf(records, found) ? trials.filter((trial) => !isValid(trial)) : trials
@@ -249,7 +250,7 @@ function other({ resource, evidence, runner_up, runner_up_evidence, confirmed })
 
 /** Rate (requests/s) from which a relaxed limit is tested. @param {Plan} plan @param {TrialRecord[]} records */
 function edgeOf(plan, records) {
-  const found = foundSoFar(plan, records)
+  const found = errorsProblem(plan, records) ? null : foundSoFar(plan, records)
   return found?.high_rps ? Math.round(found.high_rps * EDGE_SHARE) : null
 }
 

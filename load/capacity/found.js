@@ -1,6 +1,6 @@
 import { failureText, stoppedText } from './advice.js'
 import { isRefused, isValid } from './ladder.js'
-import { of, plateauOf, searchPlan, speedOf, trialsOf } from './of-records.js'
+import { errorsOf, of, plateauOf, searchPlan, speedOf, trialsOf } from './of-records.js'
 import { intervalOf, searchProblem, sustainedProblem } from './search.js'
 
 /** @import { Plan, TrialRecord } from '../report/record.js' */
@@ -16,6 +16,8 @@ export function capacityFound(plan, records) {
     const last = records.findLast(({ at }) => at.phase === 'search')
     return { capacity: null, problem: stoppedText(answered, last ?? answered, 'at rates that had passed') }
   }
+  const problem = errorsProblem(plan, records)
+  if (problem) return { capacity: null, problem }
   const found = plateauOf(records) > 0 ? intervalOf(trialsOf(records, plan), searchPlan(plan, records)) : null
   const bound = boundOf(records, found)
   const isExplained = bound && !UNEXPLAINED.includes(String(bound.outcome.blame))
@@ -24,6 +26,27 @@ export function capacityFound(plan, records) {
     capacity: found && { ...found, slo: plan.slo, ...(bounded_by && { bounded_by }) },
     problem: problemOf(plan, records, found),
   }
+}
+
+/**
+ * Why errors that do not depend on the rate leave no capacity: more than the SLO allows, or too near to it to tell. Returns null if they
+ * leave one.
+ * @param {Plan} plan @param {TrialRecord[]} records
+ */
+export function errorsProblem(plan, records) {
+  const errors = errorsOf(records, plan)
+  if (!errors || errors.verdict === 'within') return null
+  const { ratio, low, high, allowed, verdict } = errors
+  const allows = allowed > 0 ? percentText(allowed) : 'none'
+  if (verdict === 'beyond')
+    return `${percentText(ratio)} of the requests failed whatever the rate, and the SLO allows ${allows}`
+  const between = `${percentText(low)} to ${percentText(high)}`
+  return `about ${percentText(ratio)} of the requests failed whatever the rate, and the SLO allows ${allows}: in this few requests, the share may be anything from ${between}`
+}
+
+/** About three digits. @param {number} ratio */
+function percentText(ratio) {
+  return `${Number((ratio * 100).toPrecision(3))} %`
 }
 
 /** So many trials without a success show that the service has stopped: at rates that it had carried, or refused altogether. */

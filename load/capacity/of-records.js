@@ -3,6 +3,7 @@ import { highestP99Of } from '../report/slo.js'
 import { growingBacklog } from '../verdict/backlog.js'
 import { boundedLatencies, failingEntries } from '../verdict/latencies.js'
 import { median } from '../verdict/ranks.js'
+import { flatErrors, withoutErrors } from './flat-errors.js'
 import { isValid } from './ladder.js'
 import { MIN_REQUESTS } from './levels.js'
 import { edgesOf, SEARCH_DEFAULTS } from './search.js'
@@ -106,19 +107,41 @@ function isOther(value, usual) {
   return Math.abs(value / usual - 1) > OTHER_SPEED
 }
 
-/** The trials as the search sees them: those at an unusual speed of the core say nothing about the usual capacity. @param {TrialRecord[]} records @param {Plan} plan */
-export function trialsOf(records, { slo, nth_slo = 0 }) {
+/**
+ * The trials as the search sees them: those at an unusual speed of the core say nothing about the usual capacity. If errors within the SLO
+ * failed some by chance, errors do not count.
+ * @param {TrialRecord[]} records @param {Plan} plan
+ */
+export function trialsOf(records, plan) {
   const others = speedOf(records)?.others ?? []
+  const byChance = failedByChance(records, plan)
+  const slo = byChance.length > 0 ? withoutErrors(plan.slo) : plan.slo
   return of(records, 'search').map((record) => {
-    const { at, load, outcome } = record
+    const { at, load } = record
+    const verdict = byChance.includes(record) ? 'pass' : record.outcome.verdict
     const [rate_rps, growing] = [Number(load.rate_rps), growingBacklog(record, slo)]
     const kept_rps = growing && (1 - growing.share) * rate_rps
-    const judged = { rate_rps, duration_s: load.duration_s, ...outcomeOf(outcome.verdict, others.includes(record)) }
+    const judged = { rate_rps, duration_s: load.duration_s, ...outcomeOf(verdict, others.includes(record)) }
     // A pass lies within the SLO, whatever a few late responses did to the rate that was achieved.
-    const most = outcome.verdict === 'pass' ? 0 : MAX_SCORE
+    const most = verdict === 'pass' ? 0 : MAX_SCORE
     const trial = { ...judged, score: Math.min(most, scoreOf(record, slo)), kept_rps }
-    return (at.slo ?? 0) === nth_slo ? trial : { ...trial, foreign: /** @type {const} */ (true) }
+    return (at.slo ?? 0) === (plan.nth_slo ?? 0) ? trial : { ...trial, foreign: /** @type {const} */ (true) }
   })
+}
+
+/** The trials that failed only because errors within the SLO were too many in them by chance. @param {TrialRecord[]} records @param {Plan} plan */
+export function failedByChance(records, plan) {
+  const errors = errorsOf(records, plan)
+  return errors?.verdict === 'within' ? errors.failed : []
+}
+
+/** The errors of a search, if they decide which trials fail: see flatErrors(). @param {TrialRecord[]} records @param {Plan} plan */
+export function errorsOf(records, { slo }) {
+  const others = speedOf(records)?.others ?? []
+  return flatErrors(
+    of(records, 'search').filter((record) => !others.includes(record)),
+    slo,
+  )
 }
 
 /** Makes a trial at another speed of the core invalid. @param {SearchTrial['verdict']} verdict @param {boolean} isAtOtherSpeed */
