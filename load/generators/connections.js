@@ -21,7 +21,8 @@ const DYNAMIC_PORTS = 16_384
  * that may take longer than the others counts by its share of the requests. If the SLO is as long as the timeout, any answer counts, however late, and a pinned number is part of the experiment. A target
  * with a connection limit is never offered more: if all are busy, that is the target's limit. A replay needs as many as its
  * busiest second requires.
- * @param {Pick<Plan, 'connections' | 'connections_max' | 'target_connections_max' | 'slo' | 'slos' | 'timeout_s'> & { mix?: Pick<MixPlan, 'replay' | 'entries'> }} plan
+ * @param {Pick<Plan, 'connections' | 'connections_max' | 'target_connections_max' | 'slo' | 'slos' | 'timeout_s'> &
+ *   { searches?: boolean, sides?: object, mix?: Pick<MixPlan, 'replay' | 'entries'> }} plan sides: of a comparison
  * @param {number} rate_rps
  */
 export function connectionsFor(plan, rate_rps) {
@@ -32,7 +33,8 @@ export function connectionsFor(plan, rate_rps) {
   const mean_ms = Math.max(...slos.map((slo) => meanWithin(slo, plan.mix?.entries ?? [], timeout_s)))
   const { peak_rps, mean_rps } = plan.mix?.replay ?? { peak_rps: 1, mean_rps: 1 }
   const busiest_rps = rate_rps * Math.max(1, peak_rps / mean_rps)
-  if (!connections_max && p99_ms >= timeout_s * 1000) return { connections: pinned }
+  const asksHowMuch = plan.searches && !plan.sides
+  if (!connections_max && p99_ms >= timeout_s * 1000 && !asksHowMuch) return { connections: pinned }
   const connections_needed = Math.ceil((SPARE * busiest_rps * mean_ms) / 1000)
   if (!connections_max) return { connections: pinned, connections_needed }
   const connections = Math.min(connections_max, target_connections_max, Math.max(LEAST, connections_needed))

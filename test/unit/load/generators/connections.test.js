@@ -1,5 +1,6 @@
 import t from 'tap'
 import { connectionsFor, mostConnections } from '../../../../load/generators/connections.js'
+import { UNBOUNDED_MS } from '../../../../load/report/slo.js'
 import { addressOf } from '../../../../load/targets/index.js'
 
 const slo = { p99_ms: 100, success_ratio: 1 }
@@ -26,6 +27,17 @@ t.test('a trial gets more connections than Little’s law says that it can use',
     { connections: 64 },
     'any answer within the timeout will do',
   )
+  t.end()
+})
+
+t.test('a search knows how many connections it needs, even if any answer within the timeout will do', (t) => {
+  const plan = { connections: [64], timeout_s: 5, searches: true }
+  const needed = { connections: 64, connections_needed: 6000 }
+  const unbounded = { p99_ms: UNBOUNDED_MS, success_ratio: 0.999 }
+  t.strictSame(connectionsFor({ ...plan, slo: unbounded }, 1000), needed, 'no bound on a latency')
+  t.strictSame(connectionsFor({ ...plan, slo: { ...slo, p99_ms: 5000 } }, 1000), needed, 'one as long as the timeout')
+  const compared = { ...plan, slo: unbounded, sides: {} }
+  t.strictSame(connectionsFor(compared, 1000), { connections: 64 }, 'both sides of a comparison get the same number')
   t.end()
 })
 
