@@ -2,6 +2,7 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { attempt } from '../../sql/scratch.js'
 import { UsageError } from '../command/errors.js'
+import { OF_TRIAL, ofRun, refuseDamaged } from './fields.js'
 import { holdFolder, makeFolder, refuseForeign, refuseLinks, releaseFolder } from './folder.js'
 
 /**
@@ -29,8 +30,6 @@ export function resumeRun(verb, folder) {
   const run = results.readRun()
   if (run.verb !== verb.name)
     throw new UsageError(`--resume: expected a run of ${verb.name} in ${folder}, got a run of ${run.verb}`)
-  if (!Array.isArray(run.argv))
-    throw new UsageError(`--resume: expected argv in ${results.file('run.json')}, got none: ${DAMAGED}`)
   return { results, run }
 }
 
@@ -102,7 +101,7 @@ export class Results {
     if (fs.readdirSync(this.folder).length === 0) fs.rmdirSync(this.folder)
   }
 
-  /** @returns {any} @throws {UsageError} when there is none */
+  /** @returns {any} @throws {UsageError} when there is none, or it is damaged */
   readRun() {
     if (!Results.holdsRun(this.folder)) {
       throw new UsageError(`expected a results folder with a run.json, got ${this.folder}`)
@@ -111,6 +110,7 @@ export class Results {
     if (this.isUnused()) throw new UsageError(`expected a run in ${this.folder}, but it ended before its first trial`)
     if (!run?.plan || !run.verb)
       throw new UsageError(`expected a run of Redline in ${this.folder}, got a run.json of something else`)
+    refuseDamaged(run, ofRun(run), this.file('run.json'), DAMAGED)
     return run
   }
 
@@ -119,15 +119,22 @@ export class Results {
     this.writeText('run.json', `${JSON.stringify(run, null, 2)}\n`)
   }
 
-  /** @returns {TrialRecord[]} */
+  /** @returns {TrialRecord[]} @throws {UsageError} when one is damaged, or belongs to another run */
   readTrials() {
-    if (!fs.existsSync(this.file('trials.ndjson'))) return []
+    const file = this.file('trials.ndjson')
+    if (!fs.existsSync(file)) return []
+    const { run_id, verb } = this.readRun()
     // Text after the last newline is still being written, or was when its writer died.
-    const lines = fs.readFileSync(this.file('trials.ndjson'), 'utf8').split('\n').slice(0, -1).filter(Boolean)
-    const records = lines.map((line, i) => parsed(line, `${this.file('trials.ndjson')}, line ${i + 1}`))
-    if (records.some((record) => !record?.at || typeof record.at !== 'object'))
-      throw new UsageError(`expected trials of this version in ${this.folder}, got some of an older one`)
-    return records
+    const lines = fs.readFileSync(file, 'utf8').split('\n').slice(0, -1)
+    return lines.flatMap((line, i) => {
+      if (line === '') return []
+      const where = `${file}, line ${i + 1}`
+      const record = parsed(line, where)
+      refuseDamaged(record, OF_TRIAL, where, DAMAGED)
+      if (record.run_id === run_id && record.experiment === verb) return [record]
+      const found = `one of ${record.experiment} in ${record.run_id}`
+      throw new UsageError(`expected a trial of ${verb} in ${run_id} in ${where}, got ${found}: ${DAMAGED}`)
+    })
   }
 
   /** @param {TrialRecord} record */

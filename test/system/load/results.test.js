@@ -8,10 +8,11 @@ import { runExperiment } from '../../../load/run/runner.js'
 import { caught } from '../../support/caught.js'
 import { runHere } from '../../support/in-process.js'
 import { readRun, readTrials, startLab, temporaryFolder } from '../../support/lab.js'
+import { wholeRun } from '../../support/made-up/run.js'
 import { created, httpServer } from '../../support/servers.js'
 import { firstLine } from '../../support/until.js'
 
-const RUN = '{"run_id":"id","verb":"sweep","plan":{}}'
+const RUN = JSON.stringify(wholeRun())
 
 /**
  * Another process that runs `program` for each line it gets, prints `done` or the error, and stays alive: a lock on a results folder

@@ -118,18 +118,22 @@ t.test('names from outside stay text, on the page and in the pictures', { skip }
       run.plan.mix.name = HOSTILE
     },
     record: (record) => {
-      Object.assign(record, { outcome: { verdict: 'fail', because: HOSTILE }, cell: HOSTILE })
+      Object.assign(record, { outcome: { verdict: 'fail', because: HOSTILE } })
+      Object.assign(record, { run_id: HOSTILE, cell: HOSTILE })
       record.traffic.errors = { [HOSTILE]: 1 }
       record.load.mix = HOSTILE
     },
   })
   const [a, b] = ['a', 'b'].map((name) => fixture('tune', `${folder}/${name}`))
   const names = { run: (/** @type {any} */ run) => Object.assign(run, { run_id: HOSTILE }) }
-  for (const one of [a, b]) rewrite(one, { ...names, record: (record) => Object.assign(record, { cell: HOSTILE }) })
+  const cells = { record: (/** @type {any} */ record) => Object.assign(record, { run_id: HOSTILE, cell: HOSTILE }) }
+  for (const one of [a, b]) rewrite(one, { ...names, ...cells })
   const proof = fixture('sweep-single', `${folder}/proof`)
   rewrite(proof, {
     run: (run) => Object.assign(run, { run_id: HOSTILE }),
-    record: ({ doses = [], load }) => {
+    record: (record) => {
+      record.run_id = HOSTILE
+      const { doses = [], load } = record
       const own = [...doses, ...(load.slices ?? [])].filter(({ resource }) => resource === 'postgres-cpu')
       for (const one of own) one.suspect = HOSTILE
     },

@@ -166,9 +166,19 @@ t.test('what cannot be shown is refused', async (t) => {
   fs.mkdirSync(`${folder}/unused`)
   fs.writeFileSync(`${folder}/unused/run.json`, '{}\n')
   const other = fixture('sweep-single', folder)
+  const [early, damaged] = ['early', 'damaged'].map((name) => fixture('sweep-single', `${folder}/${name}`))
+  rewrite(early, {
+    run: (run) => {
+      for (const name of ['machine', 'versions', 'pinning']) delete run[name]
+    },
+  })
+  rewrite(damaged, { record: (record) => delete record.traffic })
   const cases = [
     [[], /expected one to 6 results folders, got 0/],
     [[`${folder}/none`], /expected a results folder with a run\.json/],
+    [[sweep, early], /expected a run with trials in .*early.*, but it ended before its first/],
+    [[damaged], /expected an object as traffic in .*damaged.*trials\.ndjson, line 1, got none/],
+    [[sweep, damaged], /expected an object as traffic in/],
     [[`${folder}/unused`], /ended before its first trial/],
     [[sweep, soak], /expected runs of one verb, got one of sweep and one of soak/],
     [[sweep, '--out', soak], /--out: expected a new or empty folder/],

@@ -71,7 +71,8 @@ export function sourcesOf(folders, verbs) {
   }
   return folders.map((folder, i) => {
     const results = new Results(folder)
-    const { verb } = results.readRun()
+    const run = { warnings: [], not_applied: [], ...results.readRun() }
+    const { verb } = run
     const known = Object.hasOwn(verbs, verb) ? verbs[verb] : undefined
     const experiment = known && 'run' in known ? known.experiment : known
     if (!experiment) {
@@ -80,16 +81,14 @@ export function sourcesOf(folders, verbs) {
     if ('measure' in experiment && folders.length > 1) {
       throw new UsageError(`report: expected runs with trials, got ${folder}, a ${verb}, which has none`)
     }
-    const run = /** @type {any} */ ({ warnings: [], not_applied: [], ...results.readRun() })
+    if (!run.machine)
+      throw new UsageError(`report: expected a run with trials in ${folder}, but it ended before its first`)
     return { name: String.fromCharCode(65 + i), experiment, folder, run, records: results.readTrials() }
   })
 }
 
 /** @param {Source} source @param {Record<string, any>} given */
 async function again({ experiment, folder, run, records }, { out }) {
-  if (!run.machine) {
-    throw new UsageError(`report: expected a run with trials in ${folder}, but it ended before its first`)
-  }
   if (out === undefined) refuseUnwritable(folder, 'report', '--out DIR writes elsewhere')
   const results = out === undefined ? new Results(folder) : outside(out, folder)
   const blocks = await writeAgain({ experiment, run, records }, results)

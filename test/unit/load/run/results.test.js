@@ -5,31 +5,85 @@ import { UsageError } from '../../../../load/command/errors.js'
 import { holdFolder, refuseUnwritable } from '../../../../load/run/folder.js'
 import { Results, resumeRun } from '../../../../load/run/results.js'
 import { caught } from '../../../support/caught.js'
+import { wholeRun, wholeTrial } from '../../../support/made-up/run.js'
 import { reportOf } from '../../../support/pages.js'
 
-const RUN = '{"run_id":"id","verb":"sweep","plan":{}}'
+const WHOLE = wholeRun({ run_id: 'id' })
+const RUN = JSON.stringify(WHOLE)
+const TRIAL = wholeTrial(1)
 
 t.test('what is written can be read again', async (t) => {
   const results = Results.create(`${t.testdir()}/run`, 'id')
-  results.writeRun({ run_id: 'id', verb: 'sweep', plan: {} })
-  const trials = [1, 2].map((trial) => ({ trial, at: { phase: 'ladder' } }))
-  for (const trial of trials) results.appendTrial(/** @type {any} */ (trial))
-  t.strictSame(results.readRun(), { run_id: 'id', verb: 'sweep', plan: {} })
+  t.strictSame(results.readTrials(), [], 'before its first trial')
+  results.writeRun(WHOLE)
+  const trials = [1, 2].map(wholeTrial)
+  for (const trial of trials) results.appendTrial(trial)
+  t.strictSame(results.readRun(), WHOLE)
   t.strictSame(results.readTrials(), trials)
-  results.appendTrial(/** @type {any} */ ({ trial: 3, experiment: 'search' }))
-  t.match(
-    caught(() => results.readTrials()),
-    { message: /^expected trials of this version in .*, got some of an older one$/ },
-  )
 })
 
 t.test('a damaged run.json or trial is refused by name, whatever JSON it holds', async (t) => {
-  for (const text of ['null', '7', '"text"', '[]', '{"at":null}']) {
-    const run = t.testdir({ 'run.json': `${text}\n`, 'trials.ndjson': `${text}\n` })
-    const [ofRun, ofTrials] = [() => new Results(run).readRun(), () => new Results(run).readTrials()].map(caught)
+  for (const [text, found] of [
+    ['null', 'null'],
+    ['7', 'a number'],
+    ['"text"', 'a string'],
+    ['[]', 'a list'],
+  ]) {
+    const folder = t.testdir({
+      damaged: { 'run.json': `${text}\n` },
+      run: { 'run.json': RUN, 'trials.ndjson': `${text}\n` },
+    })
+    const ofRun = caught(() => new Results(`${folder}/damaged`).readRun())
+    const ofTrials = caught(() => new Results(`${folder}/run`).readTrials())
     t.type(ofRun, UsageError, text)
     t.match(ofRun.message, /^expected a run of Redline in .*, got a run\.json of something else$/, text)
     t.type(ofTrials, UsageError, text)
+    const place = `${folder}/run/trials.ndjson, line 1`
+    t.equal(ofTrials.message, `expected an object in ${place}, got ${found}: restore the file, or begin a new run`)
+  }
+})
+
+t.test('a run.json that lacks a field, or has one of another type, is refused in one line', async (t) => {
+  for (const [field, value, expected, found] of /** @type {[string, any, string, string][]} */ ([
+    ['plan', 1, 'an object as plan', 'a number'],
+    ['plan', [], 'an object as plan', 'a list'],
+    ['plan', { ...WHOLE.plan, slo: undefined }, 'an object as plan.slo', 'none'],
+    ['plan', { ...WHOLE.plan, mix: null }, 'an object as plan.mix', 'null'],
+    ['argv', undefined, 'a list as argv', 'none'],
+    ['run_id', 7, 'a string as run_id', 'a number'],
+    ['started_at', undefined, 'a string as started_at', 'none'],
+    ['machine', true, 'an object as machine', 'a boolean'],
+    ['warnings', 'one', 'a list as warnings', 'a string'],
+  ])) {
+    const folder = t.testdir({ 'run.json': JSON.stringify({ ...WHOLE, [field]: value }) })
+    for (const read of [() => new Results(folder).readRun(), () => resumeRun({ name: 'sweep' }, folder)]) {
+      const error = caught(read)
+      t.type(error, UsageError)
+      const place = `${folder}/run.json`
+      t.equal(error.message, `expected ${expected} in ${place}, got ${found}: restore the file, or begin a new run`)
+    }
+  }
+  const rows = t.testdir({ 'run.json': JSON.stringify({ ...WHOLE, plan: { blocks: 3 }, rows: [] }) })
+  t.strictSame(new Results(rows).readRun().plan, { blocks: 3 }, 'a verb without trials has a plan of its own')
+})
+
+t.test('a trial that lacks a field, or belongs to another run, is refused with its file and line', async (t) => {
+  const { traffic, ...bare } = TRIAL
+  for (const [record, expected, found] of /** @type {[any, string, string][]} */ ([
+    [bare, 'an object as traffic', 'none'],
+    [{ ...TRIAL, at: null }, 'an object as at', 'null'],
+    [{ ...TRIAL, outcome: {} }, 'a string as outcome.verdict', 'none'],
+    [{ ...TRIAL, load: 7 }, 'an object as load', 'a number'],
+    [{ ...TRIAL, probes: undefined }, 'an object as probes', 'none'],
+    [{ ...TRIAL, run_id: 'another' }, 'a trial of sweep in id', 'one of sweep in another'],
+    [{ ...TRIAL, experiment: 'tune' }, 'a trial of sweep in id', 'one of tune in id'],
+  ])) {
+    const lines = [JSON.stringify(TRIAL), '', JSON.stringify(record), '']
+    const folder = t.testdir({ 'run.json': RUN, 'trials.ndjson': lines.join('\n') })
+    const error = caught(() => new Results(folder).readTrials())
+    t.type(error, UsageError)
+    const place = `${folder}/trials.ndjson, line 3`
+    t.equal(error.message, `expected ${expected} in ${place}, got ${found}: restore the file, or begin a new run`)
   }
 })
 
@@ -60,12 +114,13 @@ t.test('a run that never began leaves its folder as free as it was', async (t) =
 })
 
 t.test('what is not JSON is refused with its place', async (t) => {
-  const folder = t.testdir({ 'run.json': '{"plan"', 'trials.ndjson': '{"trial":1}\nnonsense\n' })
+  const folder = t.testdir({ 'run.json': '{"plan"', 'trials.ndjson': `${JSON.stringify(TRIAL)}\nnonsense\n` })
   const results = new Results(folder)
   t.match(
     caught(() => results.readRun()),
     { message: `expected JSON in ${folder}/run.json, got something else: restore the file, or begin a new run` },
   )
+  fs.writeFileSync(`${folder}/run.json`, RUN)
   t.match(
     caught(() => results.readTrials()),
     {
@@ -83,12 +138,6 @@ t.test('a file that is empty or binary is refused without printing it', async (t
     const { message } = caught(() => new Results(folder).readRun())
     t.equal(message, `expected JSON in ${folder}/run.json, got ${found}: restore the file, or begin a new run`)
   }
-})
-
-t.test('a run without its command line cannot be resumed', async (t) => {
-  const folder = t.testdir({ 'run.json': RUN })
-  const { message } = caught(() => resumeRun({ name: 'sweep' }, folder))
-  t.equal(message, `--resume: expected argv in ${folder}/run.json, got none: restore the file, or begin a new run`)
 })
 
 t.test('a folder that cannot be locked is refused as not writable', async (t) => {
@@ -122,7 +171,7 @@ t.test('a folder that the system refuses as not found is an error, and not tried
 t.test('a folder with a run is refused, with --resume only for a run that has trials', async (t) => {
   const folder = t.testdir({
     trials: { 'run.json': RUN },
-    rows: { 'run.json': '{"verb":"simulate","plan":{},"rows":[]}' },
+    rows: { 'run.json': JSON.stringify({ ...WHOLE, verb: 'simulate', plan: {}, rows: [] }) },
     app: { 'run.json': '{"name":"app"}' },
     unplanned: { 'run.json': '{"verb":"sweep"}' },
     damaged: { 'run.json': '{"plan"' },

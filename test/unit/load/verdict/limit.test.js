@@ -1,16 +1,16 @@
 import { fileURLToPath } from 'node:url'
 import { isDeepStrictEqual } from 'node:util'
 import t from 'tap'
-import { Results } from '../../../../load/run/results.js'
 import { limitOf, limitOfRun } from '../../../../load/verdict/limit.js'
 import { plantedTrial, trialsOf } from '../../../../tuning/experiments/faults/findings.js'
 import { FAULTS } from '../../../../tuning/experiments/faults/index.js'
+import { readTrials } from '../../../support/lab.js'
 
 const SLO = { p99_ms: 100, success_ratio: 1 }
 
 /** Records of real faults: three runs in a row, on Node 20, and the kept one of `npm run faults -- --proof`. */
 const [earlier, latest] = ['../../../support/recorded/faults', '../../../../tuning/evidence/faults'].map((folder) => {
-  return new Results(fileURLToPath(new URL(folder, import.meta.url))).readTrials()
+  return readTrials(fileURLToPath(new URL(folder, import.meta.url)))
 })
 const RUNS_BEFORE = 3
 const kept = [

@@ -5,6 +5,7 @@ import { main } from '../../../../load/run/shell.js'
 import { newState, writeProgress } from '../../../../tuning/workshop/progress.js'
 import { workshop } from '../../../../tuning/workshop/workshop.js'
 import { temporaryFolder } from '../../../support/lab.js'
+import { wholeRun } from '../../../support/made-up/run.js'
 import { createShell } from '../../../support/shell.js'
 import { LINUX } from './made.js'
 
@@ -18,7 +19,8 @@ t.test('an exercise that was begun with another seed is not played with this one
     const code = await main({ workshop }, ['workshop', '--exercise', '6', '--out', out, ...flags], shell)
     return { code, stderr: shell.said.stderr }
   }
-  keep({ verb: 'workshop', plan: { mix: { seed: 7 } } })
+  const { plan } = wholeRun()
+  keep(wholeRun({ verb: 'workshop', plan: { ...plan, mix: { ...plan.mix, seed: 7 } } }))
   t.match(await played('--seed', '5'), {
     code: 2,
     stderr: /^redline: --seed: expected 7, with which the exercise was begun, got 5; .*--exercise 6 .*--reset forgets/m,

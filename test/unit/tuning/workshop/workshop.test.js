@@ -21,6 +21,7 @@ import {
   writeProgress,
 } from '../../../../tuning/workshop/progress.js'
 import { temporaryFolder } from '../../../support/lab.js'
+import { wholeRun } from '../../../support/made-up/run.js'
 import { createShell } from '../../../support/shell.js'
 import { LINUX, MADE, ONE_CORE } from './made.js'
 
@@ -241,12 +242,12 @@ t.test('a class in one table: capacities, guesses, tries; names from outside ope
   const machine = { cpu_model: 'Some CPU', cores: 2 }
   fs.writeFileSync(
     path.join(sweep, 'run.json'),
-    JSON.stringify({ verb: 'sweep', plan: {}, machine, capacity: { low_rps: 5000, high_rps: 5500 } }),
+    JSON.stringify(wholeRun({ machine, versions: {}, capacity: { low_rps: 5000, high_rps: 5500 } })),
   )
   const interrupted = path.join(folder, 'ada', '20261121T090000Z-sweep')
   fs.mkdirSync(interrupted)
   const capacity = { low_rps: 1000, high_rps: 9000 }
-  const cut = { verb: 'sweep', plan: {}, machine, capacity, answer: 'none', interrupted: true }
+  const cut = wholeRun({ machine, versions: {}, capacity, answer: 'none', interrupted: true })
   fs.writeFileSync(path.join(interrupted, 'run.json'), JSON.stringify(cut))
   writeProgress(path.join(folder, 'eve | x'), { format: 'redline-workshop-1', exercises: { knee: newState(LINUX) } })
   const unjudged = { ...state, answers: both, comparisons: { expect: { right: true, text: '' } } }
@@ -269,7 +270,10 @@ t.test('a class in one table: capacities, guesses, tries; names from outside ope
   const kim = path.join(folder, 'kim', 'workshop')
   writeProgress(kim, { format: 'redline-workshop-1', exercises: { knee: { ...state, answers } } })
   fs.mkdirSync(path.join(kim, '01-knee'))
-  fs.writeFileSync(path.join(kim, '01-knee', 'run.json'), JSON.stringify({ verb: 'workshop', plan: {}, machine }))
+  fs.writeFileSync(
+    path.join(kim, '01-knee', 'run.json'),
+    JSON.stringify(wholeRun({ verb: 'workshop', machine, versions: {} })),
+  )
   const text = terminalOf(classBlocks(readClass(folder)), 200)
   t.match(text, /\| kim +\| Some CPU, 2 cores \| +– \| +\? 2 \|/, 'who only played, and whose guess was not judged')
   t.match(text, /\| ivy +\| +– \| +– \| +– \| 2 \(6 min 10 s\) \|/, 'an incident has no prediction, but a clock')
@@ -322,7 +326,7 @@ t.test('a hand-in is one file, and a class of such files is the same table', asy
   const machine = { cpu_model: 'Some CPU', cores: 2 }
   fs.writeFileSync(
     path.join(sweep, 'run.json'),
-    JSON.stringify({ verb: 'sweep', plan: {}, machine, capacity: { low_rps: 5000, high_rps: 5500 } }),
+    JSON.stringify(wholeRun({ machine, versions: {}, capacity: { low_rps: 5000, high_rps: 5500 } })),
   )
   t.match(await run('--hand-in', file), { status: 0, stdout: /ada\.json: 1 exercise/ })
   t.match(await run('--hand-in', file), { status: 0 }, 'again, after another exercise')

@@ -111,7 +111,7 @@ t.test('a sweep whose trials cannot be read is left out, named and counted', asy
   t.match(stdout, 'Left out: 2 that cannot be read (damaged, or of an older version).')
   t.match(
     stderr,
-    /^warning: left out: sweep-1: expected JSON in .*trials\.ndjson, line \d+, got .*\n.*sweep-3: expected trials/,
+    /^warning: left out: sweep-1: expected JSON in .*trials\.ndjson, line \d+, got .*\n.*sweep-3: expected a string as run_id in .*, line 1, got none/,
   )
   t.match(stdout, '| sweep-2 ')
 })
@@ -139,8 +139,8 @@ t.test('a damaged run.json is named with what is wrong, and the other sweeps are
     'one line for each',
   )
   t.match(named[0], /sweep-1: expected JSON in .*run\.json, got /)
-  t.match(named[3], 'sweep-4: run.json: expected started_at, got none')
-  t.match(named[5], 'sweep-6: run.json: expected started_at to be a time, got 7')
+  t.match(named[3], /sweep-4: expected a string as started_at in .*run\.json, got none/)
+  t.match(named[5], /sweep-6: expected a string as started_at in .*run\.json, got a number/)
   const { stdout, stderr } = await ran(folder, '--json')
   t.equal(JSON.parse(stdout).runs.length, 1)
   t.equal(stderr, table.stderr)
