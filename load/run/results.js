@@ -119,14 +119,16 @@ export class Results {
     this.writeText('run.json', `${JSON.stringify(run, null, 2)}\n`)
   }
 
-  /** @returns {TrialRecord[]} @throws {UsageError} when one is damaged, or belongs to another run */
+  /** @returns {TrialRecord[]} @throws {UsageError} when one is missing or damaged, or belongs to another run */
   readTrials() {
     const file = this.file('trials.ndjson')
-    if (!fs.existsSync(file)) return []
-    const { run_id, verb } = this.readRun()
+    const hasTrials = fs.existsSync(file)
+    if (!hasTrials && (!Results.holdsRun(this.folder) || this.isUnused())) return []
+    const run = this.readRun()
+    const { run_id, verb } = run
     // Text after the last newline is still being written, or was when its writer died.
-    const lines = fs.readFileSync(file, 'utf8').split('\n').slice(0, -1)
-    return lines.flatMap((line, i) => {
+    const lines = hasTrials ? fs.readFileSync(file, 'utf8').split('\n').slice(0, -1) : []
+    const records = lines.flatMap((line, i) => {
       if (line === '') return []
       const where = `${file}, line ${i + 1}`
       const record = parsed(line, where)
@@ -135,6 +137,10 @@ export class Results {
       const found = `one of ${record.experiment} in ${record.run_id}`
       throw new UsageError(`expected a trial of ${verb} in ${run_id} in ${where}, got ${found}: ${DAMAGED}`)
     })
+    const least = leastTrials(run)
+    if (records.length >= least) return records
+    const expected = `${least} ${least === 1 ? 'trial' : 'trials'} or more in ${file}, as run.json counts them`
+    throw new UsageError(`expected ${expected}, got ${records.length}: ${DAMAGED}`)
   }
 
   /** @param {TrialRecord} record */
@@ -160,6 +166,12 @@ export class Results {
   file(name) {
     return path.join(this.folder, name)
   }
+}
+
+/** Number of trials that a run has at least, by what its run.json says once it is finished. @param {any} run */
+function leastTrials({ finished_at, interrupted, problem, capacity, rows }) {
+  if (!finished_at || rows) return 0
+  return Math.max(capacity?.trials ?? 0, interrupted || problem ? 0 : 1)
 }
 
 /** Creates results/<run_id>, with a number appended if two runs start in the same second. @param {string} runId */

@@ -76,6 +76,7 @@ t.test('a run that was cut off early is shown as far as it went', async (t) => {
   ]) {
     const source = fixture(name, folder)
     const lines = fs.readFileSync(`${source}/trials.ndjson`, 'utf8').split('\n')
+    rewrite(source, { run: (run) => Object.assign(run, { finished_at: null }) })
     for (const trials of [0, 3]) {
       fs.writeFileSync(
         `${source}/trials.ndjson`,
@@ -90,6 +91,28 @@ t.test('a run that was cut off early is shown as far as it went', async (t) => {
       t.equal(/NaN|Infinity|undefined/.exec(page)?.[0], undefined, `${name} after ${trials} trials`)
     }
   }
+})
+
+t.test('the report of a run without a trustworthy answer says why, and exits 1', async (t) => {
+  const folder = fixture('sweep-batched', temporaryFolder(t))
+  rewrite(folder, { run: (run) => Object.assign(run, { answer: 'none', problem: 'the trials contradict each other' }) })
+  t.match(await reportOf(folder), {
+    code: 1,
+    stdout: /No trustworthy answer: the trials contradict each other\./,
+    stderr: /^redline: no trustworthy answer: the trials contradict each other\n$/,
+  })
+})
+
+t.test('a finished run whose trials are gone is refused, and its report stays as it is', async (t) => {
+  const folder = fixture('sweep-batched', temporaryFolder(t))
+  fs.rmSync(`${folder}/trials.ndjson`)
+  fs.writeFileSync(`${folder}/report.md`, 'the report')
+  t.match(await reportOf(folder), {
+    code: 2,
+    stdout: '',
+    stderr: /^redline: expected 20 trials or more in .*trials\.ndjson, as run\.json counts them, got 0: .*\n$/,
+  })
+  t.equal(fs.readFileSync(`${folder}/report.md`, 'utf8'), 'the report')
 })
 
 t.test('several runs stand side by side, with ratios and ties', async (t) => {

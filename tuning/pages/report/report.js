@@ -91,8 +91,8 @@ export function sourcesOf(folders, verbs) {
 async function again({ experiment, folder, run, records }, { out }) {
   if (out === undefined) refuseUnwritable(folder, 'report', '--out DIR writes elsewhere')
   const results = out === undefined ? new Results(folder) : outside(out, folder)
-  const blocks = await writeAgain({ experiment, run, records }, results)
-  return ended({ runs: [run] }, blocks.slice(0, 1), results.folder)
+  const { blocks, problem } = await writeAgain({ experiment, run, records }, results)
+  return ended({ problem, runs: [run] }, blocks.slice(0, 1), results.folder)
 }
 
 /**
@@ -107,7 +107,7 @@ export async function writeAgain({ experiment, run, records }, folder) {
   const problem = run.problem ?? (interrupted ? null : findings.problem)
   const blocks = framed(experiment, findings, { ...run, interrupted, problem }, trials)
   await writeReport(folder, titleOf(run), blocks)
-  return blocks
+  return { blocks, problem }
 }
 
 /** @param {Source[]} sources @param {string | null} difference between the machines @param {Record<string, any>} given */

@@ -5,8 +5,9 @@ import { UsageError } from '../../../../load/command/errors.js'
 import { holdFolder, refuseUnwritable } from '../../../../load/run/folder.js'
 import { Results, resumeRun } from '../../../../load/run/results.js'
 import { caught } from '../../../support/caught.js'
+import { temporaryFolder } from '../../../support/lab.js'
 import { wholeRun, wholeTrial } from '../../../support/made-up/run.js'
-import { reportOf } from '../../../support/pages.js'
+import { fixture, reportOf } from '../../../support/pages.js'
 
 const WHOLE = wholeRun({ run_id: 'id' })
 const RUN = JSON.stringify(WHOLE)
@@ -86,6 +87,39 @@ t.test('a trial that lacks a field, or belongs to another run, is refused with i
     t.equal(error.message, `expected ${expected} in ${place}, got ${found}: restore the file, or begin a new run`)
   }
 })
+
+t.test(
+  'a finished run with fewer trials than its run.json counts is refused; one that is not finished is read',
+  async (t) => {
+    const finished_at = '2026-01-01T00:10:00.000Z'
+    const lines = [1, 2].map((trial) => `${JSON.stringify(wholeTrial(trial))}\n`).join('')
+    for (const [changes, trials, expected] of /** @type {[object, string | null, string | null][]} */ ([
+      [{ finished_at, capacity: { trials: 3 } }, lines, '3 trials or more in %, as run.json counts them, got 2'],
+      [{ finished_at, capacity: { trials: 3 } }, null, '3 trials or more in %, as run.json counts them, got 0'],
+      [{ finished_at, capacity: null }, null, '1 trial or more in %, as run.json counts them, got 0'],
+      [
+        { finished_at, interrupted: true, capacity: { trials: 3 } },
+        lines,
+        '3 trials or more in %, as run.json counts them, got 2',
+      ],
+      [{ finished_at, capacity: { trials: 2 } }, lines, null],
+      [{ finished_at, capacity: null, problem: 'the run broke off' }, null, null],
+      [{ finished_at, interrupted: true }, null, null],
+      [{ finished_at: null, capacity: null }, null, null],
+      [{ finished_at, rows: [] }, null, null],
+    ])) {
+      const run = JSON.stringify(wholeRun(changes))
+      const folder = t.testdir({ 'run.json': run, ...(trials && { 'trials.ndjson': trials }) })
+      const read = () => new Results(folder).readTrials()
+      if (!expected) {
+        t.equal(read().length, trials ? 2 : 0, run)
+        continue
+      }
+      const message = expected.replace('%', `${folder}/trials.ndjson`)
+      t.equal(caught(read).message, `expected ${message}: restore the file, or begin a new run`)
+    }
+  },
+)
 
 t.test('a file in the place of a folder is refused, and left as it is', async (t) => {
   const file = path.join(t.testdir({ notes: 'mine' }), 'notes')
@@ -230,7 +264,7 @@ t.test('a folder that holds anything is refused, whoever leads there, and left a
   }
   t.strictSame(fs.readdirSync(path.join(folder, 'mine')).sort(), ['a.txt', 'report.md'])
   t.ok(Results.create(path.join(folder, 'empty'), 'id'))
-  const run = path.resolve('test/fixtures/runs/ramp')
+  const run = fixture('ramp', temporaryFolder(t))
   const report = await reportOf(run, '--out', path.join(folder, 'mine'))
   t.match(report, { code: 2, stderr: /--out: expected a new or empty folder/ })
   t.equal(fs.readFileSync(path.join(folder, 'mine', 'report.md'), 'utf8'), 'mine')
