@@ -91,7 +91,8 @@ export async function runVerb(verb, command, given_io) {
   for (const text of secretWarnings(kept)) io.progress.note(`warning: ${text}`)
   const begin = async () => {
     const prepared = await prepare?.(plan, { results, run }, io)
-    const firstStep = () => ('design' in verb ? verb.design(plan, resume ? results.readTrials() : [], []) : null)
+    const firstStep = () =>
+      'design' in verb ? verb.design(plan, before ? results.readTrials() : [], before?.run.not_applied ?? []) : null
     await seekConsent(plan, firstStep, { isAgreed: yes, ask: io.ask, note: io.progress.note })
     return prepared
   }

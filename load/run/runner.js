@@ -118,7 +118,7 @@ async function runTrials({ experiment, run, plan, results }, state, records, io,
   const { signal, progress } = io
   const { design, open = openPlanned } = experiment
   // A complete run is only reanalysed, and keeps the machine and the versions that measured it.
-  if (run.machine && design(plan, records, []) === null) {
+  if (run.machine && design(plan, records, run.not_applied ?? []) === null) {
     state.warnings = [...new Set(run.warnings ?? [])]
     return
   }

@@ -71,6 +71,31 @@ t.test('a run that is over, and is only analysed again, keeps the time at which 
   t.strictSame(answerOf(again.run), answerOf(run))
 })
 
+t.test('a run that is over but for a cell that could not be applied is only analysed again', async (t) => {
+  const folder = newFolder(t)
+  const onOpen = (/** @type {any} */ cell) => {
+    if (cell.POOL_MAX === 20) throw new NotApplied('no more')
+  }
+  const argv = ['--knob', 'POOL_MAX=5,20,40', '--capacity', '1000', '--blocks', '2', '--out', folder]
+  const { run } = await simulate(tune, argv, serve, { lab: { onOpen } })
+  const openSite = async () => {
+    throw new Error('nothing is to be opened')
+  }
+  /** @type {any[]} */
+  const asked = []
+  const verb = {
+    ...tune,
+    design: (/** @type {any} */ plan, /** @type {any} */ records, /** @type {any} */ notApplied) => {
+      asked.push(tune.design(plan, records, notApplied))
+      return asked.at(-1)
+    },
+  }
+  const again = await simulate(verb, ['--resume', folder], serve, /** @type {any} */ ({ openSite }))
+  t.equal(again.code, 0, again.end)
+  t.strictSame(asked, [null])
+  t.strictSame(answerOf(again.run), answerOf(run))
+})
+
 t.test('a search starts its target again for the trials that decide, and leaves none of them running', async (t) => {
   const { code, end, log } = await simulate(sweep, ['--no-confirm', '--seed', '1', '--out', newFolder(t)], serve)
   t.equal(code, 0, end)
