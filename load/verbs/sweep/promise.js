@@ -89,7 +89,7 @@ function differenceText(passed, failed) {
   const alike = Number.isNaN(dear_us / cheap_us)
     ? 'were not longer'
     : 'were neither longer nor more expensive per request'
-  return `The failed trials ${alike}, so the cause was transient, such as a stall or a queue that happened to form.`
+  return `The failed trials ${alike}, and nothing that was recorded sets them apart: near the capacity, a short stall or another program is enough to fail a trial.`
 }
 
 /** Median CPU time of a request (us); NaN if it is unknown. @param {TrialRecord[]} records */
