@@ -29,7 +29,7 @@ export function sweepItems(findings) {
     capacityText(findings),
     sustainedText(findings),
     findings.problem ? null : promiseText(findings),
-    mixedItem(findings.records),
+    mixedItem(findings),
     costText(findings),
     speedText(findings),
     sharedCoreText(findings),

@@ -1,12 +1,14 @@
 import { isValid } from '../../capacity/ladder.js'
 import { speedOf } from '../../capacity/of-records.js'
 import { roundOutwards } from '../../capacity/rates.js'
-import { count, milliseconds, percent } from '../../report/format.js'
+import { count, milliseconds, percent, tenthPercent } from '../../report/format.js'
+import { growingBacklog } from '../../verdict/backlog.js'
+import { boundedLatencies } from '../../verdict/latencies.js'
 import { median } from '../../verdict/ranks.js'
 
 /**
  * @import { Item } from '../../report/blocks.js'
- * @import { Capacity, TrialRecord } from '../../report/record.js'
+ * @import { Capacity, Plan, Slo, TrialRecord } from '../../report/record.js'
  */
 
 /**
@@ -44,8 +46,8 @@ function neverFailed({ capacity, records }) {
   return Math.min(capacity.low_rps, ...failed.map(({ load }) => Number(load.rate_rps)))
 }
 
-/** The rates at which some trials passed and others failed, with what distinguishes them; null without any. @param {TrialRecord[]} records @returns {Item | null} */
-export function mixedItem(records) {
+/** The rates at which some trials passed and others failed, with what distinguishes them; null without any. @param {{ plan: Pick<Plan, 'slo'>, records: TrialRecord[] }} findings @returns {Item | null} */
+export function mixedItem({ plan, records }) {
   const all = judged(records)
   const rates = [...new Set(all.map(({ load }) => Number(load.rate_rps)))].sort((a, b) => a - b)
   const items = rates.flatMap((rate_rps) => {
@@ -53,7 +55,7 @@ export function mixedItem(records) {
     const [passed, failed] = ['pass', 'fail'].map((verdict) => own.filter(({ outcome }) => outcome.verdict === verdict))
     if (passed.length === 0 || failed.length === 0) return []
     const passes = `${passed.length} ${passed.length === 1 ? 'trial' : 'trials'} passed`
-    const fails = `${failed.length} failed (${failed.map(failureText).join('; ')})`
+    const fails = `${failed.length} failed (${failed.map((record) => failureText(record, plan.slo)).join('; ')})`
     return `${count(rate_rps)}/s: ${passes}, ${fails}. ${differenceText(passed, failed)}`
   })
   return items.length > 0 ? { text: 'Rates that both passed and failed:', items } : null
@@ -69,12 +71,22 @@ function judged(records) {
   })
 }
 
-/** @param {TrialRecord} record */
-function failureText({ trial, traffic, limit }) {
-  const { success_ratio, latency_ms } = traffic
-  const seen = success_ratio < 1 ? `${percent(success_ratio)} successes` : `p99 ${milliseconds(latency_ms?.p99)}`
+/** @param {TrialRecord} record @param {Slo} slo */
+function failureText(record, slo) {
+  const { trial, limit } = record
   const named = limit && limit.resource !== 'none-reached' ? `, ${limit.resource}` : ''
-  return `trial ${trial}: ${seen}${named}`
+  return `trial ${trial}: ${seenText(record, slo)}${named}`
+}
+
+/** What failed a trial: successes, latencies or, if both meet the SLO, a growing backlog. @param {TrialRecord} record @param {Slo} slo */
+function seenText({ load, traffic, outcome }, slo) {
+  if (traffic.success_ratio < slo.success_ratio) return `${percent(traffic.success_ratio)} successes`
+  const late = boundedLatencies(traffic, slo).filter(({ seen_ms, bound_ms }) => seen_ms > bound_ms)
+  if (late.length > 0) {
+    return late.map(({ entry, name, seen_ms }) => `${entry && `${entry}: `}${name} ${milliseconds(seen_ms)}`).join(', ')
+  }
+  const growing = growingBacklog({ load, traffic }, slo)
+  return growing ? `backlog grew by ${tenthPercent(growing.share)} of the rate` : outcome.because
 }
 
 /** What the trials that failed had that those that passed had not. @param {TrialRecord[]} passed @param {TrialRecord[]} failed */

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { mixedItem, promisedRate, promiseText } from '../../../../../load/verbs/sweep/promise.js'
 
+const SLO = { p99_ms: 100, success_ratio: 1 }
 const CAPACITY = { low_rps: 1000, high_rps: 1100, trials: 9, confidence: 0.9 }
 
 /** A trial of a search. @param {number} trial its number @param {number} rate_rps @param {string} verdict @param {any} [rest] */
@@ -8,12 +9,17 @@ function made(trial, rate_rps, verdict, { cost_us = 20, work_ms, duration_s = 2,
   return /** @type {any} */ ({
     ...{ trial, at: { phase: 'search' }, cell: null, outcome: { verdict, because: `p99 ${p99} ms > 100 ms` } },
     load: { loop: 'open', rate_rps, duration_s, warmup_s: 0.5, timeout_s: 10 },
-    traffic: { goodput_rps: rate_rps, latency_ms: { p99 } },
+    traffic: { goodput_rps: rate_rps, success_ratio: 1, latency_ms: { p50: 5, p99 } },
     probes: { api: { cpu_us_per_request: cost_us }, generator: {}, postgres: {}, kernel: {} },
     limit: { resource: verdict === 'pass' ? 'none-reached' : 'api-cpu' },
     ...(work_ms && { work_ms }),
     ...rest,
   })
+}
+
+/** @param {any[]} records @param {object} [slo] */
+function mixedOf(records, slo = SLO) {
+  return /** @type {any} */ (mixedItem(/** @type {any} */ ({ plan: { slo }, records })))
 }
 
 t.test('what is safe to promise leaves a quarter of what never failed', async (t) => {
@@ -79,7 +85,7 @@ t.test('why a rate both passed and failed', async (t) => {
     ],
   ])
   for (const [name, records, expected] of rows) {
-    const item = /** @type {any} */ (mixedItem(records))
+    const item = mixedOf(records)
     t.equal(item.items.length, 1, name)
     t.match(item.items[0], expected, name)
     t.match(item.items[0], /^900\/s: \d trials? passed, 1 failed \(trial 2: p99 400 ms, api-cpu\)/, name)
@@ -87,19 +93,42 @@ t.test('why a rate both passed and failed', async (t) => {
 })
 
 t.test('a rate on which all trials agree needs no explanation', async (t) => {
-  t.equal(mixedItem([made(1, 900, 'pass'), made(2, 1000, 'fail'), made(3, 1000, 'fail')]), null)
-  t.equal(mixedItem([made(1, 900, 'pass'), made(2, 900, 'invalid')]), null, 'an invalid trial does not disagree')
-  t.equal(mixedItem([made(1, 900, 'pass'), made(2, 900, 'fail', { cell: { HEAP: 'large' } })]), null)
+  t.equal(mixedOf([made(1, 900, 'pass'), made(2, 1000, 'fail'), made(3, 1000, 'fail')]), null)
+  t.equal(mixedOf([made(1, 900, 'pass'), made(2, 900, 'invalid')]), null, 'an invalid trial does not disagree')
+  t.equal(mixedOf([made(1, 900, 'pass'), made(2, 900, 'fail', { cell: { HEAP: 'large' } })]), null)
 })
 
 t.test('a trial that failed for no visible reason names none', async (t) => {
   const records = [made(1, 900, 'pass'), made(2, 900, 'fail', { limit: { resource: 'none-reached' } })]
-  t.match(/** @type {any} */ (mixedItem(records)).items[0], '1 failed (trial 2: p99 400 ms).')
+  t.match(mixedOf(records).items[0], '1 failed (trial 2: p99 400 ms).')
+})
+
+t.test('a failed trial is listed with what failed it', async (t) => {
+  const backlog = Array.from({ length: 40 }, (_, i) => 2 * i)
+  const rows = /** @type {[string, any, object, string][]} */ ([
+    ['its p99', { p99: 400 }, SLO, 'p99 400 ms'],
+    ['a bound on another latency', { p99: 90 }, { ...SLO, also_ms: { p50: 4 } }, 'p50 5.00 ms'],
+    ['a growing backlog, though p99 is below the SLO', { p99: 90, backlog }, SLO, 'backlog grew by 4.4 % of the rate'],
+    ['a growing backlog and a p99 above the SLO', { p99: 400, backlog }, SLO, 'p99 400 ms'],
+    ['errors', { p99: 90, success_ratio: 0.99 }, SLO, '99.00 % successes'],
+    [
+      'fewer errors than the SLO accepts',
+      { p99: 400, success_ratio: 0.99 },
+      { ...SLO, success_ratio: 0.9 },
+      'p99 400 ms',
+    ],
+    ['something else', { p99: 90 }, SLO, 'p99 90 ms > 100 ms'],
+  ])
+  for (const [name, { p99, ...traffic }, slo, expected] of rows) {
+    const failed = made(2, 900, 'fail', { p99 })
+    Object.assign(failed.traffic, traffic)
+    t.match(mixedOf([made(1, 900, 'pass'), failed], slo).items[0], `1 failed (trial 2: ${expected}, api-cpu).`, name)
+  }
 })
 
 t.test('rates in rising order, each once', async (t) => {
   const records = [1000, 900].flatMap((rate, i) => [made(2 * i, rate, 'pass'), made(2 * i + 1, rate, 'fail')])
-  const item = /** @type {any} */ (mixedItem(records))
+  const item = mixedOf(records)
   t.strictSame(
     item.items.map((/** @type {string} */ text) => text.slice(0, text.indexOf('/s'))),
     ['900', '1,000'],
