@@ -1,27 +1,30 @@
+import { isValid } from '../../capacity/ladder.js'
 import { limitsThroughput } from '../../capacity/proving.js'
+import { cellName, count, figure, isSameCell } from '../../report/format.js'
+import { changeText } from '../../report/proof.js'
+import { median } from '../../verdict/ranks.js'
+import { moved, relaxedCell } from '../../verdict/relax.js'
 import { RESOURCES } from '../../verdict/resources.js'
 
 /**
  * @import { Item } from '../../report/blocks.js'
  * @import { SweepFindings } from './sweep.js'
- * @import { Limit, Plan } from '../../report/record.js'
+ * @import { Elasticity, Limit, Plan, TrialRecord } from '../../report/record.js'
  */
 
 /** The limit, with its evidence and what to do about it; empty if none was looked for. @param {SweepFindings} findings @returns {(Item | null)[]} */
 export function limitItems(findings) {
-  const { limit, plan, elasticities = [] } = findings
+  const { limit, plan } = findings
   if (!limit) return []
-  const { resource, evidence, runner_up, runner_up_evidence, confirmed, kind } = limit
+  const { resource, evidence, runner_up, runner_up_evidence, kind } = limit
   const [is, change] = diagnosis(findings)
-  const wasTested = limitsThroughput(resource) && elasticities.some(({ undosed }) => !undosed)
-  const verdict = (wasTested ? TESTED : CONFIRMED)[String(confirmed)]
   const next = `What to change next: ${change} (tuning/PLAYBOOK.md#${resource}).`
   return [
     {
       text: `Limit: ${resource}: ${is}.${kind === 'tie' ? tieText(limit) : runner_up ? ` Runner-up: ${runner_up}.` : ''}`,
       items: [...evidence, ...runner_up_evidence.map((text) => `runner-up, ${runner_up}: ${text}`)],
     },
-    ...(resource === 'none-reached' ? [] : [verdict, next]),
+    ...(resource === 'none-reached' ? [] : [confirmationText(findings, limit), next]),
     unseenText(plan),
   ]
 }
@@ -51,6 +54,53 @@ function unseenText({ url, start, pids = [], metrics_url, postgres_url }) {
   ]
   if (url === null || hints.length === 0) return null
   return `Not everything of the service was seen. What would show more: ${hints.join('; ')}.`
+}
+
+/** Whether a test confirmed the limit and, if so, by what. @param {SweepFindings} findings @param {Limit} limit */
+function confirmationText({ elasticities = [], records }, limit) {
+  const dosed = elasticities.filter(({ undosed }) => !undosed)
+  const wasTested = limitsThroughput(limit.resource) && dosed.length > 0
+  const causes = [...relaxingTexts(limit, records), ...(wasTested ? movingOf(limit, dosed).map(changeText) : [])]
+  if (limit.confirmed && causes.length > 0) return `Confirmed: ${causes.join('; ')}.`
+  return (wasTested ? TESTED : CONFIRMED)[String(limit.confirmed)]
+}
+
+/** What relaxing a limit changed; empty if it was not relaxed, or if that did not help. @param {Limit} limit @param {TrialRecord[]} records */
+function relaxingTexts({ resource }, records) {
+  const cell = relaxedCell(
+    resource,
+    records.findLast(({ at }) => at.phase === 'search'),
+  )
+  const last = records.findLast((record) => cell && RELAXING.test(record.at.phase) && isSameCell(record.cell, cell))
+  if (!last) return []
+  const own = records.filter(({ at, load }) => at.phase === last.at.phase && load.rate_rps === last.load.rate_rps)
+  if (!moved(own)) return []
+  const valid = own.filter(isValid)
+  const [before, after] = [valid.filter((record) => !record.cell), valid.filter((record) => record.cell)]
+  const [few, more] = [before, after].map((trials) => {
+    const passed = trials.filter(({ outcome }) => outcome.verdict === 'pass')
+    const goodput_rps = median(trials.map(({ traffic }) => traffic.goodput_rps))
+    return { passes: `${passed.length} of ${trials.length}`, rate: `${figure(goodput_rps)}/s` }
+  })
+  return [
+    `with ${cellName(cell)}, ${more.passes} trials at ${count(Number(last.load.rate_rps))}/s met the SLO (without it, ${few.passes}), and ${more.rate} instead of ${few.rate} succeeded`,
+  ]
+}
+
+const RELAXING = /^relax/
+
+/**
+ * The suspects whose dose moved the throughput, and which are the limit: the most elastic one, or all if they take turns. A suspect
+ * such as `api-cpu` also stands for what the counters named more precisely, such as `api-gc`.
+ * @param {Limit} limit @param {Elasticity[]} dosed most elastic first
+ */
+function movingOf({ resource }, dosed) {
+  const moving = dosed.filter(({ low }) => low !== null && low > 0)
+  if (resource === 'lock-step') return moving.filter(({ factor }) => !factor)
+  const [part] = resource.split('-')
+  const one =
+    moving.find((own) => own.resource === resource) ?? moving.find((own) => own.resource.startsWith(`${part}-`))
+  return one ? [one] : []
 }
 
 /** @type {Record<string, string>} */

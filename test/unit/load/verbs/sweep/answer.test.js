@@ -95,9 +95,14 @@ t.test('whether the limit is confirmed, by relaxing or by the proof', async (t) 
   const rows = /** @type {[object, RegExp, string][]} */ ([
     [{ confirmed: true }, /^Confirmed: relaxing this limit raised the throughput\.$/, 'it moved'],
     [
+      { confirmed: true, elasticities: [{ ...service, low: 0.2 }] },
+      /^Confirmed: slowing core 0 by 10 % costs 6 % \[2–13\]\.$/,
+      'proven',
+    ],
+    [
       { confirmed: true, elasticities: [service] },
       /^Confirmed: relaxing this limit, or slowing .*, moved the throughput\.$/,
-      'proven',
+      'the record does not say by what',
     ],
     [{ confirmed: false, elasticities: [service] }, /^Not confirmed: relaxing or slowing it did not/, 'refuted'],
     [{ confirmed: false }, /^Not confirmed: relaxing it did not raise the throughput\.$/, 'it did not'],
@@ -118,6 +123,58 @@ t.test('whether the limit is confirmed, by relaxing or by the proof', async (t) 
       expected,
       about,
     )
+  }
+})
+
+t.test('a confirmed limit says what moved the throughput, and by how much', async (t) => {
+  const one = (/** @type {string} */ suspect, /** @type {string} */ resource, rest = {}) => {
+    return { suspect, resource, elasticity: 0.5, low: 0.2, high: 0.9, pairs: 6, ...rest }
+  }
+  const elasticities = [
+    one('Postgres', 'postgres-cpu'),
+    one('core 0 (the service)', 'api-cpu'),
+    one('the generator', 'generator-cpu', { low: -0.1 }),
+    one('POOL_MAX x 4', 'pool-size', { factor: 4 }),
+  ]
+  const relaxing = (/** @type {object | null} */ cell, /** @type {string} */ verdict, goodput_rps = 1000) => ({
+    ...record(20),
+    ...{ at: { phase: 'relax' }, cell, outcome: { verdict }, settings: {} },
+    ...{ load: { ...record(20).load, rate_rps: 1500 }, traffic: { goodput_rps } },
+  })
+  const HEAP = { HEAP: 'large' }
+  const search = { ...record(20), settings: {} }
+  const relaxed = [search, relaxing(null, 'fail'), relaxing(HEAP, 'pass', 1500), relaxing(HEAP, 'fail', 1300)]
+  const rows = /** @type {[string, string, any[], string][]} */ ([
+    ['the suspect', 'postgres-cpu', [], 'slowing Postgres by 10 % costs 5 % [2–9].'],
+    [
+      'that stands for a more specific limit',
+      'api-blocked',
+      [],
+      'slowing core 0 (the service) by 10 % costs 5 % [2–9].',
+    ],
+    ['a pool', 'pool-size', [], 'POOL_MAX x 4 gains 100 % [32–248] (elasticity 0.5).'],
+    [
+      'all that take turns',
+      'lock-step',
+      [],
+      'slowing Postgres by 10 % costs 5 % [2–9]; slowing core 0 (the service) by 10 % costs 5 % [2–9].',
+    ],
+    [
+      'relaxing, too',
+      'api-gc',
+      [...relaxed.slice(0, 2), relaxing(HEAP, 'pass', 1500), relaxing(HEAP, 'pass', 1500)],
+      'with HEAP=large, 2 of 2 trials at 1,500/s met the SLO (without it, 0 of 1), and 1,500/s instead of 1,000/s succeeded; slowing core 0 (the service) by 10 % costs 5 % [2–9].',
+    ],
+    [
+      'but not if it did not help',
+      'api-gc',
+      relaxed.slice(0, 2),
+      'slowing core 0 (the service) by 10 % costs 5 % [2–9].',
+    ],
+  ])
+  for (const [name, resource, records, expected] of rows) {
+    const limit = { resource, evidence: [], runner_up: null, runner_up_evidence: [], confirmed: true }
+    t.ok(textsOf({ limit, elasticities, records }).includes(`Confirmed: ${expected}`), name)
   }
 })
 
