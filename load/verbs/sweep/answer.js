@@ -46,21 +46,31 @@ function capacityText(findings) {
   const basis = `(${sloText(slo)}; ${trials} ${trials === 1 ? 'trial counts' : 'trials count'}${sure})`
   const rates = `Capacity: ${ratesText(capacity)}${timesText(capacity, plan)}`
   if (low_rps === null) return `${rates}, the lowest rate tried ${basis}.`
-  if (bounded_by) return `${rates}: ${boundText(findings, low_rps)}, since ${bounded_by} ${basis}.`
+  if (bounded_by) return `${rates}${boundText(findings, low_rps, bounded_by)} ${basis}.`
   if (high_rps === null) return `${rates}; the trials that count settle no upper bound ${basis}.`
   const width = ((high_rps - low_rps) / (high_rps + low_rps)) * 100
   return `${rates}, ± ${width.toFixed(1)} % ${basis}.`
 }
 
-/** Why a capacity has no upper end. Some higher rates may have been judged all the same. @param {SweepFindings} findings @param {number} low_rps */
-function boundText({ records }, low_rps) {
-  const ratesOf = (/** @type {string} */ verdict, /** @type {number} */ above_rps) => {
-    const own = records.filter(({ at, outcome }) => at.phase === 'search' && outcome.verdict === verdict)
-    return own.map(({ load }) => Number(load.rate_rps)).filter((rate_rps) => rate_rps > above_rps)
+/** Why a capacity has no upper end. Some higher rates may have been judged all the same. @param {SweepFindings} findings @param {number} low_rps @param {string} bounded_by */
+function boundText({ records }, low_rps, bounded_by) {
+  const higher = records.filter(({ at, load }) => at.phase === 'search' && Number(load.rate_rps) > low_rps)
+  const invalid = higher.filter((record) => !isValid(record))
+  const open_rps = Math.min(...invalid.map(rateOf))
+  const failed = higher.filter((record) => record.outcome.verdict === 'fail' && rateOf(record) > open_rps)
+  if (failed.length > 0) {
+    const fail_rps = Math.min(...failed.map(rateOf))
+    return `: ${count(fail_rps)}/s failed, and between these two, no trial could be judged, since ${bounded_by}`
   }
-  const failed = ratesOf('fail', Math.min(...ratesOf('invalid', low_rps)))
-  if (failed.length === 0) return 'more than that could not be offered'
-  return `${count(Math.min(...failed))}/s failed, and between these two, no trial could be judged`
+  const bound = invalid.findLast(({ outcome }) => outcome.because === bounded_by)
+  if (bound?.outcome.blame === 'generator') return `: more than that could not be offered, since ${bounded_by}`
+  const few = higher.some((record) => isValid(record) && rateOf(record) >= open_rps) ? 'too few trials' : 'no trial'
+  return `; at ${count(open_rps)}/s and above, ${few} could be judged: ${bounded_by}`
+}
+
+/** @param {TrialRecord} record */
+function rateOf({ load }) {
+  return Number(load.rate_rps)
 }
 
 /** The sustained trial that passed at the highest rate; null if none was requested, or none passed. @param {TrialRecord[]} records */
@@ -120,9 +130,9 @@ function speedText({ records }) {
   const speed = speedOf(records)
   if (!speed) return null
   const [least, middle, most] = [speed.least_ms, speed.usual_ms, speed.most_ms].map((ms) => ms.toFixed(1))
-  const left = speed.others.length
-  const without =
-    left > 0 ? ` ${left} ${left === 1 ? 'trial' : 'trials'} did not count: the core had another speed.` : ''
+  const left = speed.others.map(({ trial }) => trial)
+  const named = left.length > 1 ? `Trials ${left.slice(0, -1).join(', ')} and ${left.at(-1)}` : `Trial ${left[0]}`
+  const without = left.length > 0 ? ` ${named} did not count: the core had another speed.` : ''
   return `Speed of the service's core: before the trials, a fixed piece of work usually took ${middle} ms (it ranged from ${least} to ${most} ms).${without}`
 }
 

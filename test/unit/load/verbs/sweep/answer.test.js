@@ -24,12 +24,24 @@ function textsOf(findings) {
 
 t.test('a capacity without an upper end says whether more was offered', async (t) => {
   const bounded = { low_rps: 980, high_rps: null, trials: 6, confidence: null, bounded_by: 'it was late' }
-  const [none] = textsOf({ capacity: bounded, records: [record(20)] })
-  t.match(none, /^Capacity: at least 980\/s: more than that could not be offered, since it was late /)
+  const unjudged = (/** @type {string} */ blame, rate_rps = 1050) => ({
+    ...record(20),
+    load: { ...record(20).load, rate_rps },
+    outcome: { verdict: 'invalid', because: 'it was late', blame },
+  })
+  const [none] = textsOf({ capacity: bounded, records: [record(20), unjudged('generator')] })
+  t.match(none, /^Capacity: at least 980\/s: more than that could not be offered, since it was late \(p99 below/)
+  const [few] = textsOf({ capacity: bounded, records: [record(20), unjudged('noise', 990), unjudged('noise')] })
+  t.match(
+    few,
+    /^Capacity: at least 980\/s; at 990\/s and above, too few trials could be judged: it was late \(p99 below/,
+  )
+  const [all] = textsOf({ capacity: bounded, records: [record(20), unjudged('noise')] })
+  t.match(all, /^Capacity: at least 980\/s; at 1,050\/s and above, no trial could be judged: it was late \(p99 below/)
   const judged = (/** @type {number} */ rate_rps, verdict = 'fail') => ({
     ...record(20),
     load: { ...record(20).load, rate_rps },
-    outcome: { verdict },
+    outcome: { verdict, ...(verdict === 'invalid' && { because: 'it was late', blame: 'generator' }) },
   })
   const [late] = textsOf({ capacity: bounded, records: [judged(1050, 'invalid'), judged(1020)] })
   t.match(late, 'more than that could not be offered', 'a rate below that which could not be judged does not bound it')
@@ -52,8 +64,10 @@ t.test('unlike costs of a request are not blamed on the machine: its speed was m
     speed,
     "Speed of the service's core: before the trials, a fixed piece of work usually took 4.1 ms (it ranged from 4.0 to 4.2 ms).",
   )
-  const other = textsOf({ records: [...records, record(40, 8)] })[3]
-  t.match(other, /it ranged from 4\.0 to 8\.0 ms\)\. 1 trial did not count: the core had another speed\.$/)
+  const other = textsOf({ records: [...records, { ...record(40, 8), trial: 9 }] })[3]
+  t.match(other, /it ranged from 4\.0 to 8\.0 ms\)\. Trial 9 did not count: the core had another speed\.$/)
+  const two = [8, 9].map((trial) => ({ ...record(40, 8), trial }))
+  t.match(textsOf({ records: [...records, record(20, 4), ...two] })[3], /\. Trials 8 and 9 did not count: the core had/)
   t.equal(textsOf({ records: [record(20), record(30)] }).length, 3, 'the speed was not measured')
 })
 
