@@ -8,7 +8,6 @@ import { playTime_s, skippedText } from '../../generators/replay.js'
 import { answer, drawn, list } from '../../report/blocks.js'
 import { offered } from '../../report/format.js'
 import { proofBlocks } from '../../report/proof.js'
-import { shortTrialTable } from '../../report/trials.js'
 import { PLAN_FLAGS, planOf, refuseEnded } from '../../run/plan.js'
 import { SSH_FLAGS } from '../../system/ssh/plan.js'
 import { limitOfRun } from '../../verdict/limit.js'
@@ -18,6 +17,7 @@ import { entryBlocks } from './entries.js'
 import { sweepPictures } from './pictures.js'
 import { proofItems } from './proof.js'
 import { sloBlocks } from './slos.js'
+import { sweepTable } from './trials.js'
 
 /**
  * @import { Rung } from '../../capacity/ladder.js'
@@ -72,7 +72,7 @@ export const sweep = {
     list([...sweepItems(findings), ...proofItems(findings)]),
     ...sloBlocks(findings),
     ...sweepPictures(findings).map(drawn),
-    { ...shortTrialTable(findings.records), brief: true },
+    sweepTable(findings.records),
     ...entryBlocks(findings.records),
     ...proofBlocks(findings),
     ...costBlocks(findings),
