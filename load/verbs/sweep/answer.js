@@ -4,7 +4,7 @@ import { count, decimal, figure, ratesText, wholePercent } from '../../report/fo
 import { sloText } from '../../report/slo.js'
 import { sharedCore } from '../../verdict/ledger.js'
 import { median } from '../../verdict/ranks.js'
-import { diagnosis, limitItems } from './limit.js'
+import { limitItems, limitText } from './limit.js'
 import { mixedItem, promiseText } from './promise.js'
 
 /**
@@ -19,7 +19,8 @@ const NEAR = 0.15
 /** The answer in a sentence or two. @param {SweepFindings} findings */
 export function sweepSentence(findings) {
   const { capacity, limit, records, plan } = findings
-  return `${capacity ? `Capacity: ${ratesText(capacity)}${timesText(capacity, plan)}` : unjudged(records)}.${limit ? ` Limit: ${limit.resource}, ${diagnosis(findings)[0]}.` : ''}`
+  const named = limit ? ` Limit: ${limitText(findings, ', ')}.` : ''
+  return `${capacity ? `Capacity: ${ratesText(capacity)}${timesText(capacity, plan)}` : unjudged(records)}.${named}`
 }
 
 /** The findings, with their evidence. @param {SweepFindings} findings @returns {Item[]} */

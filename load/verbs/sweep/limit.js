@@ -17,14 +17,15 @@ export function limitItems(findings) {
   const { limit, plan } = findings
   if (!limit) return []
   const { resource, evidence, runner_up, runner_up_evidence, kind } = limit
-  const [is, change] = diagnosis(findings)
-  const next = `What to change next: ${change} (tuning/PLAYBOOK.md#${resource}).`
+  const isUnreached = resource === 'none-reached' && !isHidden(findings)
+  const verdict = resource === 'none-reached' ? [] : [confirmationText(findings, limit)]
+  const next = `What to change next: ${diagnosis(findings)[1]} (tuning/PLAYBOOK.md#${resource}).`
   return [
     {
-      text: `Limit: ${resource}: ${is}.${kind === 'tie' ? tieText(limit) : runner_up ? ` Runner-up: ${runner_up}.` : ''}`,
+      text: `Limit: ${limitText(findings, ': ')}.${kind === 'tie' ? tieText(limit) : runner_up ? ` Runner-up: ${runner_up}.` : ''}`,
       items: [...evidence, ...runner_up_evidence.map((text) => `runner-up, ${runner_up}: ${text}`)],
     },
-    ...(resource === 'none-reached' ? [] : [confirmationText(findings, limit), next]),
+    ...(isUnreached ? [] : [...verdict, next]),
     unseenText(plan),
   ]
 }
@@ -36,14 +37,41 @@ function tieText({ runner_up, confirmed }) {
     : ` The trials named ${runner_up} as often.`
 }
 
-/** The limit in words, and the change to make. A service that fails with nothing visible at its limit has a hidden one. @param {Pick<SweepFindings, 'limit' | 'capacity' | 'plan'>} findings */
-export function diagnosis({ limit, capacity, plan }) {
-  const isHidden = limit?.resource === 'none-reached' && capacity?.high_rps != null
-  if (isHidden) return [plan.url === null ? UNSEEN : 'what limits it is not visible from outside', '']
-  return RESOURCES[String(limit?.resource)] ?? ['unknown', '']
+/** The limit's name, and what it is. @param {SweepFindings} findings with a limit @param {string} between the two */
+export function limitText(findings, between) {
+  const [is] = diagnosis(findings)
+  return isHidden(findings) ? `not found (none-reached): ${is}` : `${findings.limit?.resource}${between}${is}`
+}
+
+/** Whether a service failed with nothing visible at its limit. @param {SweepFindings} findings */
+function isHidden({ limit, capacity }) {
+  return limit?.resource === 'none-reached' && capacity?.high_rps != null
+}
+
+/** The limit in words, and the change to make. @param {SweepFindings} findings */
+function diagnosis(findings) {
+  const { limit, plan, elasticities = [] } = findings
+  if (!isHidden(findings)) return RESOURCES[String(limit?.resource)] ?? ['unknown', '']
+  const outside = plan.url === null ? UNSEEN : 'what limits it is not visible from outside'
+  return [
+    waitingText(elasticities) ?? outside,
+    'find out what requests wait for, such as locks, timers and other services',
+  ]
 }
 
 const UNSEEN = 'trials missed the SLO, but no resource that can be seen was at its limit'
+/** The same bound as in a proof: a suspect whose elasticity is lower is not the limit. */
+const LEAST = 0.5
+
+/** Says that requests wait for something hidden; null unless the proof slowed every suspect, and none moved the throughput. @param {Elasticity[]} elasticities */
+function waitingText(elasticities) {
+  const dosed = elasticities.filter(({ undosed, factor }) => !undosed && !factor)
+  const isStill = dosed.every(({ low, high }) => low !== null && low <= 0 && high !== null && high < LEAST)
+  if (dosed.length < 2 || !isStill) return null
+  const names = dosed.map(({ suspect }) => suspect)
+  const list = `${names.slice(0, -1).join(', ')} or ${names.at(-1)}`
+  return `slowing ${list} costs little or nothing, so requests wait for something that Redline cannot see: a lock, a timer, a queue of one, or another service`
+}
 
 /** Gaps in our knowledge of a service that is not ours, and the flags that fill them. @param {Plan} plan */
 function unseenText({ url, start, pids = [], metrics_url, postgres_url }) {

@@ -86,7 +86,7 @@ t.test('a service that computes in one thread is limited by its CPU, whatever it
 t.test('a service that waits for itself is limited by what is not visible from outside', async (t) => {
   const { stdout, run } = await swept(t, await service(t, [process.execPath, '-e', LOCKED]), '--rates', '150,150,150')
   t.equal(run.limit.resource, 'none-reached')
-  t.match(stdout, 'Limit: none-reached, what limits it is not visible from outside.')
+  t.match(stdout, 'Limit: not found (none-reached): what limits it is not visible from outside.')
   t.match(
     stdout,
     "What would show more: --metrics-url: its own figures; --postgres-url: its database's waits and locks.",

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { markdownOf } from '../../../../../load/report/markdown.js'
-import { nearCapacity, sweepItems } from '../../../../../load/verbs/sweep/answer.js'
+import { nearCapacity, sweepItems, sweepSentence } from '../../../../../load/verbs/sweep/answer.js'
 import { entryBlocks } from '../../../../../load/verbs/sweep/entries.js'
 
 const plan = { slo: { p99_ms: 100, success_ratio: 1 }, url: null }
@@ -218,11 +218,42 @@ t.test('an entry of a mix that was never sent has no success ratio', async (t) =
   t.match(text, /\| rare +\| +0 \| +– \| +– \| +– \|/)
 })
 
-t.test('a limit that cannot be seen is not reported as no limit', async (t) => {
+t.test('a limit that cannot be seen is not reported as no limit, and comes with a next step', async (t) => {
   const limit = { resource: 'none-reached', evidence: [], runner_up: null, runner_up_evidence: [], confirmed: null }
-  const said = (/** @type {object} */ findings) => textsOf({ limit, ...findings }).find((text) => /^Limit:/.test(text))
-  t.match(said({}), /^Limit: none-reached: trials missed the SLO, but no resource that can be seen was at its limit\./)
   const url = { plan: { ...plan, url: 'http://127.0.0.1/' } }
-  t.match(said(url), /^Limit: none-reached: what limits it is not visible from outside\./)
-  t.match(said({ capacity: { ...capacity, high_rps: null } }), /^Limit: none-reached: no limit was reached\./)
+  const dosed = (/** @type {string} */ suspect, /** @type {number | null} */ low, high = 0.2) => {
+    return { suspect, resource: 'x-cpu', elasticity: 0.05, low, high, pairs: 6 }
+  }
+  const still = [dosed('core 0 (the service)', -0.1), dosed('the generator', 0)]
+  const unseen = 'trials missed the SLO, but no resource that can be seen was at its limit.'
+  const outside = 'what limits it is not visible from outside.'
+  const waits =
+    'slowing core 0 (the service) or the generator costs little or nothing, so requests wait for something that Redline cannot see: a lock, a timer, a queue of one, or another service.'
+  const three =
+    'slowing core 0 (the service), the generator or Postgres costs little or nothing, so requests wait for something'
+  const rows = /** @type {[string, object, string][]} */ ([
+    ['our own API', {}, unseen],
+    ['a URL', url, outside],
+    ['a complete proof', { ...url, elasticities: still }, waits],
+    ['of three suspects', { elasticities: [...still, dosed('Postgres', 0)] }, three],
+    ['an enlarged pool is not slowed', { elasticities: [...still, { ...dosed('POOL_MAX x 4', 0), factor: 4 }] }, waits],
+    ['an incomplete proof', { ...url, elasticities: [...still, dosed('Postgres', null)] }, outside],
+    ['one that did not exclude a suspect', { elasticities: [...still, dosed('Postgres', 0, 0.6)] }, unseen],
+    ['a suspect that moved the throughput', { elasticities: [...still, dosed('Postgres', 0.1)] }, unseen],
+    ['a test without doses', { elasticities: still.map((one) => ({ ...one, undosed: true })) }, unseen],
+  ])
+  for (const [name, findings, expected] of rows) {
+    const texts = textsOf({ limit, ...findings })
+    t.match(
+      texts.find((text) => /^Limit:/.test(text)),
+      `Limit: not found (none-reached): ${expected}`,
+      name,
+    )
+    t.ok(texts.some((text) => /^What to change next: find out what requests wait for.*#none-reached/.test(text)))
+  }
+  const [, ...without] = textsOf({ limit, capacity: { ...capacity, high_rps: null } })
+  t.match(without[0], /^Limit: none-reached: no limit was reached\./)
+  t.notMatch(without.join(), 'What to change next')
+  const sentence = sweepSentence(/** @type {any} */ ({ plan, capacity, limit, records: [] }))
+  t.equal(sentence, `Capacity: 1,000 to 1,100/s. Limit: not found (none-reached): ${unseen}`)
 })
