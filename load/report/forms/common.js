@@ -95,11 +95,11 @@ export function rowAxis(names, width) {
 }
 
 /**
- * The names of the series, in as many rows as it takes.
+ * The names of the series, in as many rows as it takes; nothing without names.
  * @param {string[]} names @param {number} width @param {string[]} [marks] one per series, if drawn without a line
  */
 export function legendOf(names, width, marks) {
-  if (names.length < 2) return { height: 0, option: [{ show: false }] }
+  if (names.length === 0) return { height: 0, option: [{ show: false }] }
   /** @type {string[][]} */
   const rows = [[]]
   let used_px = 0

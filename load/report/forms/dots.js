@@ -20,7 +20,7 @@ export function dotsOption(form, width) {
   const { x, labels, series, reference } = form
   const names = series.map(({ name }) => name)
   const marks = series.map((_, i) => SERIES[i % SERIES.length].mark)
-  const legend = legendOf(names, width, marks)
+  const legend = legendOf(names.length > 1 ? names : [], width, marks)
   const { left, label_px, axis } = rowAxis(labels, width)
   const row_px = Math.max(label_px, sideBySide(series) * BESIDE_PX + 10)
   const top = legend.height + 8

@@ -19,7 +19,8 @@ import {
 export function xyOption({ x, y, series, marks = [] }, width) {
   const styled = series.map((one, i) => ({ ...one, ...SERIES[(one.style ?? i) % SERIES.length] }))
   const names = [...new Set(styled.map(({ name }) => name))]
-  const legend = legendOf(names, width)
+  // The title of the axis names a single line just as well, if it is the same.
+  const legend = legendOf(names.length === 1 && names[0] === y.title ? [] : names, width)
   const drawn = styled.map(({ name, points, as, colour, mark, line }) => ({
     type: 'line',
     name,

@@ -1,8 +1,9 @@
 import { isValid } from '../../capacity/ladder.js'
-import { VERDICTS } from '../../report/colours.js'
+import { SERIES, VERDICTS } from '../../report/colours.js'
 import { ratesText } from '../../report/format.js'
 import { xyPicture } from '../../report/picture.js'
 import { latencyBounds } from '../../report/slo.js'
+import { busyShare } from '../../verdict/ledger.js'
 import { median } from '../../verdict/ranks.js'
 
 /**
@@ -11,7 +12,7 @@ import { median } from '../../verdict/ranks.js'
  * @import { Latency, TrialRecord } from '../../report/record.js'
  */
 
-/** @typedef {TrialRecord[]} Records @typedef {(record: TrialRecord) => number | undefined} Value */
+/** @typedef {TrialRecord[]} Records @typedef {(record: TrialRecord) => number | null | undefined} Value */
 
 /** Below the knee, the median trial at a rate achieves at least this share of the offered rate. */
 const KNEE_RATIO = 0.95
@@ -34,7 +35,11 @@ export function sweepPictures(findings) {
     'goodput',
     'Successes per second against connections',
     'A closed loop: each connection sends when its answer has come, so that more of them ask for more until nothing is left.',
-    { x, y: { title: 'successes per second', unit: 'rate' }, series: [{ name: 'successes', points, as: 'both' }] },
+    {
+      x,
+      y: { title: 'successes per second', unit: 'rate' },
+      series: [{ name: 'successes per second', points, as: 'both' }],
+    },
   )
   return [goodput, ...ofLoads(findings, valid, connections, x, [])]
 }
@@ -87,11 +92,12 @@ function rounded(value, direction) {
 
 /** Resources in use, as shares of the available total. @type {Record<string, Value>} */
 const RESOURCES = {
-  "the service's core": ({ probes }) => probes.api?.cpu_core_ratio,
-  'its event loop': ({ probes }) => probes.api?.elu_ratio,
-  Postgres: ({ probes }) => probes.postgres?.cpu_core_ratio,
-  'the generator': ({ probes }) => probes.generator?.cpu_core_ratio,
-  'its pool': ({ probes, settings }) => Number(probes.api?.pool_used_mean) / Number(settings?.POOL_MAX),
+  'the service (CPU)': ({ probes }) => probes.api?.cpu_core_ratio,
+  "the service's event loop": ({ probes }) => probes.api?.elu_ratio,
+  "the service's pool": ({ probes, settings }) =>
+    Number(probes.api?.pool_used_mean) / Number(settings?.POOL_MAX ?? probes.api?.pool_max),
+  'Postgres (CPU)': ({ probes }) => probes.postgres?.cpu_core_ratio,
+  'the generator (CPU)': ({ probes }) => probes.generator?.cpu_core_ratio,
 }
 
 /** Drawn whether or not the SLO bounds them. @type {Latency[]} */
@@ -101,6 +107,9 @@ const LATENCIES = ['p50', 'p99', 'max']
 function ofLoads({ plan: { slo } }, records, xOf, x, marks) {
   const seriesOf = (/** @type {Record<string, Value>} */ values) =>
     known(Object.entries(values).map(([name, yOf]) => ({ name, points: medians(records, xOf, yOf), as: 'both' })))
+  const cores = seriesOf(coresOf(records)).sort((a, b) => mostOf(b) - mostOf(a))
+  // More than there are styles would look alike.
+  const inUse = [...seriesOf(RESOURCES), ...cores].slice(0, SERIES.length)
   const bounds = latencyBounds(slo ?? {})
   const shown = new Set([...LATENCIES, ...bounds.map(([name]) => name)])
   const latencies = Array.from(shown, (name) => [
@@ -119,13 +128,46 @@ function ofLoads({ plan: { slo } }, records, xOf, x, marks) {
       marks: [...marks, ...lines],
     },
   )
+  // Several threads, or processes, can use more than one core.
+  const fits = Math.max(...inUse.map(mostOf)) <= 1 && { max: 1 }
   const resources = xyPicture(
     'resources',
-    'Where the time went',
+    'How busy each resource was',
     'CPU as shares of one core, the event loop as a share of the time, connections of the pool as a share of all; medians of the trials of a load.',
-    { x, y: { title: 'in use', unit: 'share' }, series: seriesOf(RESOURCES), marks },
+    { x, y: { title: 'in use', unit: 'share', min: 0, ...fits }, series: inUse, marks },
   )
   return [latency, resources].filter(({ form }) => form.series.length > 0)
+}
+
+/** Use of the cores of the service, Postgres and the generator, by all programs together. @param {Records} records @returns {Record<string, Value>} */
+function coresOf(records) {
+  const uses = records.flatMap(({ target, probes }) => {
+    const host = probes.here ? " of the service's host" : ''
+    const here = [probes.postgres?.cores, probes.generator?.cores].map((cores) => {
+      return /** @type {[string, Value]} */ ([
+        coreName(cores),
+        (one) => busyShare(one.probes.here ?? one.probes.kernel, cores),
+      ])
+    })
+    return [
+      /** @type {[string, Value]} */ ([
+        coreName(target.cores, host),
+        (one) => busyShare(one.probes.kernel, target.cores),
+      ]),
+      ...here,
+    ]
+  })
+  return Object.fromEntries(uses)
+}
+
+/** @param {string | null | undefined} cores such as 1, or 1-3 @param {string} [host] */
+function coreName(cores, host = '') {
+  return `${/^\d+$/.test(cores ?? '') ? 'core' : 'cores'} ${cores}${host}, all programs`
+}
+
+/** @param {Series} series */
+function mostOf({ points }) {
+  return Math.max(...points.map(([, y]) => y))
 }
 
 /** @param {Series[]} series */

@@ -47,3 +47,18 @@ t.test('names in wide letters are cut where the plot begins, and between letters
     }
   }
 })
+
+t.test('a line that its axis does not name has a legend, even if it is the only one', async (t) => {
+  const drawnAs = async (/** @type {string} */ name) => {
+    const series = [{ name, points: [[1, 7]], as: 'both' }]
+    const form = /** @type {any} */ ({
+      x: { title: 'rate', unit: 'number' },
+      y: { title: 'in use', unit: 'share' },
+      series,
+    })
+    const { one } = await draw([xyPicture('one', 'One', 'A line.', form)])
+    return textsOf(one.wide).filter((text) => text === name).length
+  }
+  t.equal(await drawnAs('the generator (CPU)'), 1)
+  t.equal(await drawnAs('in use'), 1, 'the title of the axis')
+})

@@ -75,3 +75,56 @@ t.test('at every rate up to the knee, at least 95 % of the offered load succeede
     t.ok(median(ratios) >= 0.95, `${rate_rps}/s`)
   }
 })
+
+/** A trial of a search. @param {number} rate_rps @param {object} probes @param {object} [rest] */
+function made(rate_rps, probes, rest = {}) {
+  return /** @type {any} */ ({
+    ...{ at: { phase: 'search' }, cell: null, outcome: { verdict: 'pass' }, target: { cores: '0' }, settings: {} },
+    load: { rate_rps, duration_s: 2 },
+    traffic: { goodput_rps: rate_rps, latency_ms: { p50: 1, p99: 5, max: 9 } },
+    probes: { api: {}, postgres: {}, generator: {}, kernel: {}, ...probes },
+    ...rest,
+  })
+}
+
+/** @param {string} name of a picture @param {any[]} records @param {object} [findings] */
+function pictureOf(name, records, findings = {}) {
+  const plan = { slo: { p99_ms: 100, success_ratio: 1 } }
+  const pictures = sweepPictures(/** @type {any} */ ({ plan, capacity: null, limit: null, records, ...findings }))
+  return /** @type {any} */ (pictures.find((one) => one.name === name))
+}
+
+t.test('the picture of the resources names whose CPU it is, and shows each core as a whole', async (t) => {
+  const core = (/** @type {number} */ busy_ratio) => ({ busy_ratio, interrupts_ratio: 0, steal_ratio: 0 })
+  const ours = {
+    api: { cpu_core_ratio: 0.5, elu_ratio: 0.4, pool_used_mean: 5 },
+    postgres: { cpu_core_ratio: 0.6, cores: '1' },
+    generator: { cpu_core_ratio: 0.3, cores: '1' },
+    kernel: { cores: { 0: core(0.55), 1: core(0.97) } },
+  }
+  const namesOf = (/** @type {any} */ picture) => picture.form.series.map((/** @type {any} */ { name }) => name)
+  const picture = pictureOf('resources', [made(1000, ours, { settings: { POOL_MAX: 20 } })])
+  t.equal(picture.title, 'How busy each resource was')
+  t.strictSame(namesOf(picture), [
+    'the service (CPU)',
+    "the service's event loop",
+    "the service's pool",
+    'Postgres (CPU)',
+    'the generator (CPU)',
+    'core 1, all programs',
+  ])
+  t.match(picture.form.y, { min: 0, max: 1 })
+  t.strictSame(picture.form.series.at(-1).points, [[1000, 0.97]], 'the busiest core, if there is no room for all')
+  const { api, kernel } = ours
+  const url = pictureOf('resources', [made(1000, { api: { pool_used_mean: 5, pool_max: 20 }, kernel }), made(2000, {})])
+  t.strictSame(namesOf(url), ["the service's pool", 'core 0, all programs'])
+  t.strictSame(url.form.series[0].points, [[1000, 0.25]], 'its size from its metrics')
+  const many = pictureOf('resources', [made(1000, { api: { ...api, cpu_core_ratio: 2.5 } })])
+  t.equal(many.form.y.max, undefined, 'several threads use more than a core')
+  const here = { cores: { 0: core(0.2) } }
+  const far = made(1000, { kernel, here, generator: { cores: '0' } })
+  t.strictSame(namesOf(pictureOf('resources', [far])), [
+    "core 0 of the service's host, all programs",
+    'core 0, all programs',
+  ])
+})
