@@ -14,8 +14,8 @@ import { median } from '../../verdict/ranks.js'
 
 /** @typedef {TrialRecord[]} Records @typedef {(record: TrialRecord) => number | null | undefined} Value */
 
-/** Below the knee, the median trial at a rate achieves at least this share of the offered rate. */
-const KNEE_RATIO = 0.95
+/** What is offered gets through if the median trial at a rate achieves at least this share of it. */
+const THROUGH_RATIO = 0.95
 
 /** The pictures of a sweep: achieved against offered, latency and resources against load. @param {SweepFindings} findings @returns {Picture[]} */
 export function sweepPictures(findings) {
@@ -58,21 +58,21 @@ function capacityPicture({ capacity }, all, open, marks) {
     return /** @type {Series} */ ({ name, points, as: 'dots', style })
   })
   const line = /** @type {[number, number][]} */ ([0, most_rps].map((rate_rps) => [rate_rps, rate_rps]))
-  const knee_rps = kneeOf(open)
+  const through_rps = lastThrough_rps(open)
   const about = capacity ? `The capacity is ${ratesText(capacity)}. ` : ''
-  const kneeText =
-    knee_rps === null
+  const throughText =
+    through_rps === null
       ? ''
-      : ' At every rate tried up to the knee, at least 95 % of the offered requests per second succeeded (the median of its trials).'
+      : ' Up to the dashed line, at least 95 % of the offered rate succeeded (the median of the trials of a rate), though perhaps too late for the SLO.'
   return xyPicture(
     'capacity',
     'Achieved against offered',
-    `${about}On the diagonal, requests succeed at the rate at which they are offered.${kneeText}`,
+    `${about}On the diagonal, requests succeed at the rate at which they are offered.${throughText}`,
     {
       x: roomFor('offered per second', [0, most_rps]),
       y: { title: 'successes per second', unit: 'rate' },
       series: [{ name: 'all succeed', points: line, as: 'line', style: 5 }, ...known(verdicts)],
-      marks: knee_rps === null ? marks : [...marks, { axis: 'x', at: knee_rps, label: 'knee' }],
+      marks: through_rps === null ? marks : [...marks, { axis: 'x', at: through_rps, label: '95 % get through' }],
     },
   )
 }
@@ -184,9 +184,9 @@ function rangeMarks({ capacity }) {
 }
 
 /** The highest rate up to which the offered load gets through; null if it does at every rate, or not even at the lowest. Pure. @param {Records} open loops */
-export function kneeOf(open) {
+export function lastThrough_rps(open) {
   const kept = medians(open, rateOf, ({ traffic, load }) => traffic.goodput_rps / Number(load.rate_rps))
-  const first = kept.findIndex(([, ratio]) => ratio < KNEE_RATIO)
+  const first = kept.findIndex(([, ratio]) => ratio < THROUGH_RATIO)
   return first <= 0 ? null : kept[first - 1][0]
 }
 

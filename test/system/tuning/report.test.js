@@ -1,7 +1,7 @@
 import fs from 'node:fs'
 import t from 'tap'
 import { ratesText } from '../../../load/report/format.js'
-import { kneeOf } from '../../../load/verbs/sweep/pictures.js'
+import { lastThrough_rps } from '../../../load/verbs/sweep/pictures.js'
 import { shift } from '../../../load/verdict/ranks.js'
 import { evidence } from '../../../tuning/pages/evidence/evidence.js'
 import { capacityRatio } from '../../../tuning/pages/report/figures.js'
@@ -260,13 +260,17 @@ t.test('the interval of a shift is that of the rank-sum test', async (t) => {
   t.ok(large.estimate === 100 && large.low > 90 && large.high < 110, 'many by the normal distribution')
 })
 
-t.test('the knee is the last rate at which what is offered gets through', async (t) => {
+t.test('the dashed line is at the last rate at which what is offered gets through', async (t) => {
   const at = (/** @type {number} */ rate_rps, /** @type {number} */ goodput_rps) =>
     /** @type {any} */ ({ load: { rate_rps }, traffic: { goodput_rps } })
-  t.equal(kneeOf([at(300, 200), at(100, 100), at(200, 199)]), 200)
-  t.equal(kneeOf([at(200, 199), at(200, 100), at(200, 198), at(300, 200)]), 200, 'by the typical trial of a rate')
-  t.equal(kneeOf([at(100, 100), at(200, 200)]), null, 'none was met')
-  t.equal(kneeOf([at(100, 50), at(200, 60)]), null, 'or all were beyond it')
+  t.equal(lastThrough_rps([at(300, 200), at(100, 100), at(200, 199)]), 200)
+  t.equal(
+    lastThrough_rps([at(200, 199), at(200, 100), at(200, 198), at(300, 200)]),
+    200,
+    'by the typical trial of a rate',
+  )
+  t.equal(lastThrough_rps([at(100, 100), at(200, 200)]), null, 'none was met')
+  t.equal(lastThrough_rps([at(100, 50), at(200, 60)]), null, 'or all were beyond it')
 })
 
 /** @param {string} markdown */
