@@ -105,8 +105,11 @@ const LATENCIES = ['p50', 'p99', 'max']
 
 /** Latency and resources against load. @param {SweepFindings} findings @param {Records} records @param {Value} xOf @param {Axis} x @param {Mark[]} marks */
 function ofLoads({ plan: { slo } }, records, xOf, x, marks) {
-  const seriesOf = (/** @type {Record<string, Value>} */ values) =>
-    known(Object.entries(values).map(([name, yOf]) => ({ name, points: medians(records, xOf, yOf), as: 'both' })))
+  const seriesOf = (/** @type {Record<string, Value>} */ values, own = records) =>
+    known(Object.entries(values).map(([name, yOf]) => ({ name, points: medians(own, xOf, yOf), as: 'both' })))
+  const short = records.filter(({ load }) => !load.checkpoint)
+  const without =
+    short.length < records.length ? ' Sustained trials are left out: a longer trial has more slow moments.' : ''
   const cores = seriesOf(coresOf(records)).sort((a, b) => mostOf(b) - mostOf(a))
   // More than there are styles would look alike.
   const inUse = [...seriesOf(RESOURCES), ...cores].slice(0, SERIES.length)
@@ -120,11 +123,11 @@ function ofLoads({ plan: { slo } }, records, xOf, x, marks) {
   const latency = xyPicture(
     'latency',
     'Latency against load',
-    'Percentiles, each the median of the trials of its load, on a logarithmic scale.',
+    `Percentiles, each the median of the trials of its load, on a logarithmic scale.${without}`,
     {
       x,
       y: { title: 'latency', unit: 'ms', log: true },
-      series: seriesOf(Object.fromEntries(latencies)),
+      series: seriesOf(Object.fromEntries(latencies), short),
       marks: [...marks, ...lines],
     },
   )

@@ -130,3 +130,12 @@ t.test('the picture of the resources names whose CPU it is, and shows each core 
     'core 0, all programs',
   ])
 })
+
+t.test('sustained trials are left out of the picture of latencies, whose other trials are short', async (t) => {
+  const sustained = made(1000, {}, { load: { rate_rps: 1000, duration_s: 60, checkpoint: true } })
+  sustained.traffic = { goodput_rps: 1000, latency_ms: { p50: 50, p99: 90, max: 200 } }
+  const mixed = pictureOf('latency', [made(1000, {}), sustained])
+  t.strictSame(mixed.form.series[0].points, [[1000, 1]])
+  t.match(mixed.about, 'Sustained trials are left out')
+  t.notMatch(pictureOf('latency', [made(1000, {})]).about, 'Sustained')
+})
