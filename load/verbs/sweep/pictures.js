@@ -51,9 +51,10 @@ function rateOf({ load }) {
 
 /** @param {SweepFindings} findings @param {Records} all @param {Records} open @param {Mark[]} marks */
 function capacityPicture({ capacity }, all, open, marks) {
-  const most_rps = Math.max(...open.map(rateOf))
+  const shown = all.filter(({ load }) => load.rate_rps !== null)
+  const most_rps = Math.max(...shown.map(rateOf))
   const verdicts = Object.entries(VERDICTS).map(([verdict, { name, style }]) => {
-    const own = all.filter(({ load, outcome }) => outcome.verdict === verdict && load.rate_rps !== null)
+    const own = shown.filter(({ outcome }) => outcome.verdict === verdict)
     const points = own.map((record) => /** @type {[number, number]} */ ([rateOf(record), record.traffic.goodput_rps]))
     return /** @type {Series} */ ({ name, points, as: 'dots', style })
   })

@@ -139,3 +139,10 @@ t.test('sustained trials are left out of the picture of latencies, whose other t
   t.match(mixed.about, 'Sustained trials are left out')
   t.notMatch(pictureOf('latency', [made(1000, {})]).about, 'Sustained')
 })
+
+t.test('the axis of what was offered ends beyond every trial that is drawn, valid or not', async (t) => {
+  const invalid = made(5000, {}, { outcome: { verdict: 'invalid' } })
+  const { form } = pictureOf('capacity', [made(1000, {}), made(2000, {}), invalid])
+  t.ok(form.x.max > 5000)
+  t.strictSame(form.series[0].points.at(-1), [5000, 5000], 'and so does the diagonal')
+})
