@@ -64,7 +64,7 @@ function capacityPicture({ capacity }, all, open, marks) {
   const throughText =
     through_rps === null
       ? ''
-      : ' Up to the dashed line, at least 95 % of the offered rate succeeded (the median of the trials of a rate), though perhaps too late for the SLO.'
+      : ' Up to the upright line, at least 95 % of the offered rate succeeded (the median of the trials of a rate), though perhaps too late for the SLO.'
   return xyPicture(
     'capacity',
     'Achieved against offered',

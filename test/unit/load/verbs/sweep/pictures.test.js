@@ -57,12 +57,12 @@ t.test('coordinates are shortened, but not what a picture says', async (t) => {
   t.notMatch(one.wide.replace(/>[^<]*</g, '><'), /\d\.\d{3}/)
 })
 
-t.test('at every rate up to the dashed line, at least 95 % of the offered load succeeded', async (t) => {
+t.test('at every rate up to the upright line, at least 95 % of the offered load succeeded', async (t) => {
   const { run, records } = evidence('sweep-batched')
   const [capacity] = sweepPictures({ ...run, records })
   t.match(
     capacity.about,
-    'Up to the dashed line, at least 95 % of the offered rate succeeded (the median of the trials of a rate), though perhaps too late for the SLO.',
+    'Up to the upright line, at least 95 % of the offered rate succeeded (the median of the trials of a rate), though perhaps too late for the SLO.',
   )
   const { marks, series } = /** @type {any} */ (capacity.form)
   const through_rps = marks.find((/** @type {any} */ { label }) => label === '95 % get through').at
