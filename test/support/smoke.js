@@ -10,10 +10,11 @@ const FILES = ['report.html', 'report.md', 'run.json', 'trials.ndjson']
  * @param {any} t
  * @param {string} verb
  * @param {string[]} args
- * @param {{ databaseUrl?: string, isCutAgain?: boolean }} [options] isCutAgain: after the second trial, where the rest takes too long
+ * @param {{ databaseUrl?: string, isCutAgain?: boolean, code?: number }} [options] isCutAgain: after the second trial, where the rest
+ *   takes too long; code: exit code of a whole run
  * @returns {Promise<{ out: string, run: any, trials: any[], stdout: string, stderr: string }>}
  */
-export async function smoke(t, verb, args, { databaseUrl, isCutAgain = false } = {}) {
+export async function smoke(t, verb, args, { databaseUrl, isCutAgain = false, code = 0 } = {}) {
   const folder = temporaryFolder(t)
   const [out, temporary] = ['run', 'tmp'].map((name) => path.join(folder, name))
   fs.mkdirSync(temporary)
@@ -30,7 +31,7 @@ export async function smoke(t, verb, args, { databaseUrl, isCutAgain = false } =
   const again = startLab([verb, '--resume', out], env, { stopsAt })
   if (stopsAt) await interrupted(again, stopsAt)
   const resumed = await again.ended
-  t.equal(resumed.code, isCutAgain ? 130 : 0, resumed.stderr)
+  t.equal(resumed.code, isCutAgain ? 130 : code, resumed.stderr)
   const [run, trials] = [readRun(out), readTrials(out)]
   t.match(run, { verb, interrupted: isCutAgain })
   t.ok(trials.length > kept.length, 'goes on')

@@ -27,8 +27,9 @@ t.test('compare: two services of somebody else, with secrets that stay out of th
   const sides = ['--a', `${slow}?key=of-nobody-else`, '--b', `${quick}?key={{env REDLINE_TEST_KEY}}`]
   const env = { ...process.env, REDLINE_TEST_KEY: 'of-nobody-else' }
   const { status, stdout, stderr } = await runVerb('compare', [...sides, ...flags, '--out', out], env)
-  t.equal(status, 0, stderr)
+  t.equal(status, 1, stderr)
   t.match(stdout, /Nothing could be compared\./, 'one block has no interval')
+  t.match(stderr, /no trustworthy answer: nothing could be compared: too few blocks/)
   t.notMatch(stdout + stderr, 'of-nobody-else')
   const trials = readTrials(out)
   conserves(t, trials)
@@ -53,7 +54,7 @@ t.test('compare: two services of somebody else, with secrets that stay out of th
   t.equal(resumed.status, 2)
   t.match(resumed.stderr, /expected the flags of the run .* again, since secrets .* were not kept/)
   const repeated = await runVerb('compare', [...sides, ...flags, '--resume', out], env)
-  t.equal(repeated.status, 0, repeated.stderr)
+  t.equal(repeated.status, 1, repeated.stderr)
   t.equal(readTrials(out).length, trials.length, 'nothing was left to measure')
 })
 
@@ -63,7 +64,7 @@ t.test('compare: two files of settings for the local API', async (t) => {
   writeFileSync(path.join(folder, 'a.env'), 'INSERT_MODE=single\n')
   writeFileSync(path.join(folder, 'b.env'), 'INSERT_MODE=batched\nDB_DELAY_MS=5\n')
   const sides = ['--a', path.join(folder, 'a.env'), '--b', path.join(folder, 'b.env'), '--concurrency', '1']
-  const { run, trials } = await smoke(t, 'compare', [...sides, ...SHORT], { databaseUrl: url })
+  const { run, trials } = await smoke(t, 'compare', [...sides, ...SHORT], { databaseUrl: url, code: 1 })
   t.strictSame(
     run.differences.map((/** @type {any} */ { about }) => about),
     ['p50 at concurrency 1', 'maximum rate'],

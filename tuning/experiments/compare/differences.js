@@ -7,7 +7,7 @@ import { GENERATOR_FULL } from '../../stats/sound.js'
  * The differences on which the answer rests: the median latency of successes at each concurrency, and the maximum rate.
  * @param {Level[][]} levels of A and B @param {SideFindings[]} sides
  * @typedef {ReturnType<typeof judged>} Difference the ratio of B to A in one figure; because: the reason why it cannot compare
- *   the services, or empty; ratio: NaN if the lab or a refusal decided it, or no block has both
+ *   the services, or empty; ratio: NaN if the lab or a refusal decided it, or no block has both; low and high: NaN with a reason
  */
 export function differencesOf(levels, sides) {
   // The answer rests on all of them: two equal services tie in 19 of 20 runs.
@@ -39,9 +39,18 @@ function latencyDifference(both, confidence) {
 /** @param {ReturnType<typeof pairedRatio> & { about: string, better: 'less' | 'more' }} found @param {string} obstacle may be empty */
 function judged(found, obstacle) {
   const because = obstacle || (Number.isFinite(found.high) ? '' : 'too few blocks')
+  if (because) {
+    const ratio = obstacle ? Number.NaN : found.ratio
+    return { ...found, ratio, low: Number.NaN, high: Number.NaN, tied: false, because, verdict: 'not compared' }
+  }
   const isBetter = found.ratio > 1 === (found.better === 'more')
-  const verdict = found.tied ? 'tied' : `B is ${isBetter ? 'better' : 'worse'}`
-  return { ...found, ratio: obstacle ? Number.NaN : found.ratio, because, verdict }
+  return { ...found, because, verdict: found.tied ? 'tied' : `B is ${isBetter ? 'better' : 'worse'}` }
+}
+
+/** The reason why a run has no answer: nothing in it could be compared; otherwise null. @param {Difference[]} differences */
+export function incomparable(differences) {
+  const reasons = new Set(differences.map(({ because }) => because))
+  return reasons.has('') ? null : `nothing could be compared: ${[...reasons].join('; ')}`
 }
 
 /** The answer in a sentence or two. @param {Difference[]} differences */

@@ -7,7 +7,7 @@ import { groupBy, totalsOf } from '../../stats/design.js'
 import { byBlock } from '../../stats/effects.js'
 import { GENERATOR_FULL, generatorShare, isFullShare } from '../../stats/sound.js'
 import { isRefused, ladderOf, refusedRatio, refuses, SIDES, searchPlan, WORKERS } from './design.js'
-import { answerSentence, differencesOf } from './differences.js'
+import { answerSentence, differencesOf, incomparable } from './differences.js'
 import { percentileOf, samplesOf } from './samples.js'
 import { sizesOf } from './sizes.js'
 import { proofOf, whyText } from './why.js'
@@ -41,7 +41,7 @@ export function findingsOf(plan, records) {
     return Number.isFinite(sizes.body_bytes) ? { side: name.toLowerCase(), ...sizes } : []
   })
   return {
-    problem: silentSide(records, SIDES, (side) => refuses(valid, side)),
+    problem: silentSide(records, SIDES, (side) => refuses(valid, side)) ?? incomparable(differences),
     kept: {
       ...{ capacity: null, limit: null, differences, answer: answerSentence(differences) },
       ...(proofs.length > 0 && { why, proofs }),

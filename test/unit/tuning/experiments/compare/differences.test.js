@@ -81,6 +81,26 @@ t.test('two that are alike by the generator alone are not tied', async (t) => {
   t.equal(slower.because, '')
 })
 
+t.test('a run in which nothing could be compared has no trustworthy answer, and says why', async (t) => {
+  const findings = findingsOf(runOf({ plan: { blocks: 2 } }), { blocks: 2 })
+  t.match(findings.kept.answer, /^Nothing could be compared\. /)
+  t.equal(findings.problem, 'nothing could be compared: too few blocks')
+  const full = (/** @type {any} */ { at }) => (at.phase === 'maximum' ? 1 : 0.2)
+  t.equal(findingsOf(runOf({ generator: full })).problem, null, 'one comparison is an answer')
+})
+
+t.test('what could not be compared has no interval, and its verdict says so', async (t) => {
+  const { kept } = JSON.parse(JSON.stringify(findingsOf(runOf({ plan: { blocks: 2 } }), { blocks: 2 })))
+  for (const difference of kept.differences) {
+    t.match(difference, { because: 'too few blocks', verdict: 'not compared', tied: false, low: null, high: null })
+    t.type(difference.ratio, 'number')
+  }
+  const full = (/** @type {any} */ { at }) => (at.phase === 'maximum' ? 1 : 0.2)
+  const [first, , , maximum] = findingsOf(runOf({ generator: full })).kept.differences
+  t.match(maximum, { verdict: 'not compared', tied: false, low: Number.NaN, high: Number.NaN })
+  t.match(first, { because: '', verdict: 'tied', low: Number, high: Number })
+})
+
 t.test('without a valid trial of a side there is no answer; who refuses always is said to', async (t) => {
   t.equal(findingsOf(runOf({})).problem, null)
   t.match(
@@ -89,7 +109,7 @@ t.test('without a valid trial of a side there is no answer; who refuses always i
   )
   t.match(findingsOf([]).problem, /^A answered not one request/)
   const refusing = runOf({ limit_rps: 0, noise: 0 })
-  t.equal(findingsOf(refusing).problem, null)
+  t.equal(findingsOf(refusing).problem, 'nothing could be compared: A and B refused requests; too few blocks')
   const sentence = answerSentence(differencesOf(refusing))
   t.match(sentence, /^Nothing could be compared\. Not compared: p50 at concurrency 1 \(A and B refused requests\), /)
   t.match(sentence, /maximum rate \(too few blocks\)\.$/)
