@@ -11,6 +11,12 @@ export function spreadOf(values) {
   return known.length === 1 ? { value } : { value, low: Math.min(...known), high: Math.max(...known) }
 }
 
+/** The same as run.json keeps it. @param {number[]} values */
+export function keptSpread(values) {
+  const found = spreadOf(values)
+  return found && { median: found.value, least: found.low ?? found.value, most: found.high ?? found.value }
+}
+
 /** `median [least–most]` @param {number[]} values @param {number} digits */
 export function spread(values, digits) {
   const found = spreadOf(values)

@@ -4,6 +4,7 @@ import { localPlan } from '../../../load/run/plan.js'
 import { median } from '../../../load/verdict/ranks.js'
 import { matrixVisits, nextTrial, trialsAt } from '../../stats/matrix.js'
 import { generatorShare, isFullShare } from '../../stats/sound.js'
+import { keptSpread } from '../../stats/spread.js'
 import { CONTENDERS, closeContenders, contenderOf, keepContender } from './contenders.js'
 import { benchReport } from './report.js'
 import { BUSY_RATE_RPS, FAR_LOW_RATE_RPS, LOW_RATE_RPS, TABLES } from './tables.js'
@@ -124,7 +125,7 @@ function rateOf(contender, kind, took_rps) {
  * Values of all blocks, by contender, table and head of the column. Contenders without a service that cannot run here are left out.
  * @param {BenchPlan} plan @param {TrialRecord[]} records @param {Pick<Run, 'not_applied'>} run
  * @typedef {ReturnType<typeof analyse>} BenchFindings
- * @typedef {BenchFindings['servers'][number]} Server
+ * @typedef {Pick<Contender, 'name' | 'kind' | 'about'> & { is_generator_full: boolean, values: Record<string, Record<string, number[]>> }} Server
  */
 export function analyse(plan, records, { not_applied = [] }) {
   const { repeats, contenders } = plan
@@ -139,20 +140,28 @@ export function analyse(plan, records, { not_applied = [] }) {
   const expected = contenders.filter((name) => contenderOf(name).kind !== 'direct' || !refused.includes(name))
   const wanted = repeats * expected.length
   const missing = expected.reduce((sum, name) => sum + repeats - trialsOf(name, { kind: 'saturation' }).length, 0)
+  const servers = CONTENDERS.filter(({ name }) => trialsOf(name).length > 0).map(({ name, kind, about }) => ({
+    ...{ name, kind, about },
+    is_generator_full: isFullShare(median(trialsOf(name, { kind: 'saturation' }).map(generatorShare))),
+    values: Object.fromEntries(
+      Object.entries(TABLES).map(([table, { columns }]) => {
+        return [table, Object.fromEntries(columns.map((column) => [column.head, valuesOf(name, column)]))]
+      }),
+    ),
+  }))
   return {
     problem: missing > 0 || wanted === 0 ? `${missing} of ${wanted} closed loops had no valid trial` : null,
+    kept: { servers: servers.map(keptServer) },
     repeats,
     closed_driver: plan.closed_driver,
-    servers: CONTENDERS.filter(({ name }) => trialsOf(name).length > 0).map(({ name, kind, about }) => ({
-      ...{ name, kind, about },
-      is_generator_full: isFullShare(median(trialsOf(name, { kind: 'saturation' }).map(generatorShare))),
-      values: Object.fromEntries(
-        Object.entries(TABLES).map(([table, { columns }]) => {
-          return [table, Object.fromEntries(columns.map((column) => [column.head, valuesOf(name, column)]))]
-        }),
-      ),
-    })),
+    servers,
   }
+}
+
+/** A server's closed loop as run.json keeps it. is_lower_bound: the generator was the limit. @param {Server} server */
+function keptServer({ name, kind, values: { closed }, is_generator_full }) {
+  const [inserts_rps, cpu_us_each] = ['inserts/s', 'CPU us each'].map((head) => keptSpread(closed[head]))
+  return { name, kind, inserts_rps, is_lower_bound: is_generator_full, cpu_us_each }
 }
 
 /** Ratios of trials of the same block. @param {TrialRecord[]} own @param {TrialRecord[]} others @param {Column['value']} value */

@@ -51,7 +51,12 @@ export function analyse({ repeats, faults, skipped }, records) {
   )
   const wanted = repeats * faults.length
   const missing = tried < wanted || wanted === 0 ? `${tried} of ${wanted} faults were tried` : null
-  return { problem: missing ?? (wrong.join('; ') || null), found, tried, right: tried - wrong.length, skipped }
+  const right = tried - wrong.length
+  const named = found.flatMap(({ fault, resource: planted, cases }) => {
+    return cases.map(({ limit, isRight }) => ({ fault, planted, named: limit.resource, is_right: isRight }))
+  })
+  const kept = { tried, right, named, skipped }
+  return { problem: missing ?? (wrong.join('; ') || null), kept, found, tried, right, skipped }
 }
 
 /** notch: the setting that relaxed the limit; null if no knob of ours does. @param {(string | null | undefined)[]} resources that are right answers @param {TrialRecord[]} records of one fault and block */

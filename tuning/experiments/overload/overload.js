@@ -9,7 +9,7 @@ import { median } from '../../../load/verdict/ranks.js'
 import { openCell } from '../../knobs/open-cell.js'
 import { groupBy, totalsOf } from '../../stats/design.js'
 import { nextTrial, peakOf } from '../../stats/matrix.js'
-import { spread } from '../../stats/spread.js'
+import { keptSpread, spread } from '../../stats/spread.js'
 
 /**
  * @import { Experiment } from '../../../load/run/experiment.js'
@@ -118,35 +118,77 @@ function visitsOf({ blocks, open, cell }) {
   return visits.flat().slice(1)
 }
 
+/** @param {OverloadPlan} plan @param {TrialRecord[]} records */
+function analyse(plan, records) {
+  const loads = loadsOf(records)
+  const wanted = visitsOf(plan).length + 1
+  const measured = new Set(records.filter(isValid).map(placeOf)).size
+  const problem = measured === wanted ? null : `${measured} of ${wanted} loads had a valid trial`
+  return { problem, kept: { loads: loads.map(keptLoad) }, loads }
+}
+
+/** @param {TrialRecord} record */
+function blockOf({ at: { block = 0 } }) {
+  return block
+}
+
+/** @param {TrialRecord} record */
+function placeOf({ at: { block = 0, position = PEAK } }) {
+  return `${block} ${position}`
+}
+
 /**
  * The valid trials of each kind of load, and what they got compared with the closed loops of their own blocks. The first peak, which
  * comes before the blocks, is that of the first one.
- * @param {OverloadPlan} plan @param {TrialRecord[]} records
+ * @param {TrialRecord[]} records @typedef {ReturnType<typeof loadsOf>} Loads
  */
-function analyse(plan, records) {
-  const valid = records.filter(isValid)
-  const blockOf = (/** @type {TrialRecord} */ { at: { block = 0 } }) => block
-  const placeOf = (/** @type {TrialRecord} */ { at: { block = 0, position = PEAK } }) => `${block} ${position}`
+function loadsOf(records) {
   const shares = new Map(records.map((record) => [placeOf(record), record.at.share]))
   const nameOf = (/** @type {TrialRecord} */ record) => {
     const { phase, share, position } = record.at
     return share === undefined ? phase : loadName(share, shares.get(`${blockOf(record)} ${position - 1}`))
   }
-  const byName = groupBy(valid, nameOf)
+  const byName = groupBy(records.filter(isValid), nameOf)
   const ratiosTo = (/** @type {string} */ reference, /** @type {TrialRecord[]} */ trials) =>
     trials.map((record) => {
       const own = byName.get(reference)?.find((other) => blockOf(other) === blockOf(record))
       return own ? record.traffic.goodput_rps / own.traffic.goodput_rps : Number.NaN
     })
-  const loads = NAMES.flatMap((name) => {
+  return NAMES.flatMap((name) => {
     const trials = byName.get(name) ?? []
     if (trials.length === 0) return []
-    return [{ name, trials, of_peak: ratiosTo(PEAK, trials), of_crowd: ratiosTo(CROWD, trials) }]
+    return [{ name, trials, of_peak: ratiosTo(PEAK, trials), of_crowd: ratiosTo(CROWD, trials), ...figuresOf(trials) }]
   })
-  const wanted = visitsOf(plan).length + 1
-  const measured = new Set(valid.map(placeOf)).size
-  const problem = measured === wanted ? null : `${measured} of ${wanted} loads had a valid trial`
-  return { problem, loads }
+}
+
+/** Figures of which the table shows the median. @satisfies {Record<string, (record: TrialRecord) => number | undefined>} */
+const MEDIANS = {
+  ok_p50_ms: ({ traffic }) => traffic.ok_latency_ms?.p50,
+  ok_p99_ms: ({ traffic }) => traffic.ok_latency_ms?.p99,
+  service_p99_ms: ({ traffic }) => traffic.ok_service_ms?.p99,
+  refused: ({ traffic }) => traffic.status[503] ?? 0,
+  api_core_ratio: ({ probes }) => probes.api.cpu_core_ratio,
+}
+
+/** refused: responses 503 of a trial; errors: of all trials; rss_bytes: the most, NaN if not known. @param {TrialRecord[]} trials of one kind of load */
+function figuresOf(trials) {
+  const medians = Object.entries(MEDIANS).map(([name, value]) => [name, median(trials.map((record) => value(record)))])
+  return {
+    goodputs_rps: trials.map(({ traffic }) => traffic.goodput_rps),
+    medians: /** @type {Record<keyof typeof MEDIANS, number>} */ (Object.fromEntries(medians)),
+    errors: totalsOf(trials.map(({ traffic }) => traffic.errors)),
+    rss_bytes: Math.max(...trials.map(({ probes }) => probes.api.rss_bytes ?? Number.NaN)),
+  }
+}
+
+/** A row of the table as run.json keeps it. @param {Loads[number]} load */
+function keptLoad({ name, trials, of_peak, of_crowd, goodputs_rps, medians, errors, rss_bytes }) {
+  const { rate_rps, connections } = trials[0].load
+  const [goodput_rps, ...shares] = [goodputs_rps, of_peak, of_crowd].map(keptSpread)
+  return {
+    ...{ load: name, trials: trials.length, rate_rps, connections, goodput_rps },
+    ...{ of_peak: shares[0], of_crowd: shares[1], ...medians, errors, rss_bytes },
+  }
 }
 
 /** @param {number} share of the peak @param {number} [before] that of the load before it, if it had one */
@@ -156,8 +198,6 @@ function loadName(share, before = 0) {
 
 /** Kinds of loads, as the table lists them. */
 const NAMES = [PEAK, CROWD, ...SHARES.map((share, i) => loadName(share, SHARES[i - 1]))]
-
-/** @typedef {ReturnType<typeof analyse>['loads']} Loads */
 
 /** 86 [81–95] % @param {number[]} ratios */
 function percents(ratios) {
@@ -175,34 +215,26 @@ function sentence(loads) {
   const left = loads
     .filter(({ trials }) => trials[0].at.share > 1)
     .map(({ name, of_peak }) => `${percents(of_peak)} of it at ${name}`)
-  const peak_rps = median(peak.trials.map(({ traffic }) => traffic.goodput_rps))
+  const peak_rps = median(peak.goodputs_rps)
   return `Peak in a closed loop: ${count(Math.round(peak_rps))}/s${crowded ?? ''}; goodput left in an overload: ${left.join(', ') || 'not measured'}.`
 }
 
 /** @param {Loads} loads */
 function loadTable(loads) {
   const hasCrowd = loads.some(({ name }) => name === CROWD)
-  const rows = loads.map(({ name, trials, of_peak, of_crowd }) => {
-    const of = (/** @type {(record: TrialRecord) => number | undefined} */ value) =>
-      trials.map((record) => value(record) ?? Number.NaN)
-    const goodputs_rps = of(({ traffic }) => traffic.goodput_rps)
-    const rss_bytes = Math.max(...of(({ probes }) => probes.api.rss_bytes))
-    return [
-      name,
-      String(trials.length),
-      offered(trials[0].load),
-      spread(goodputs_rps, 0),
-      percents(of_peak),
-      ...(hasCrowd ? [percents(of_crowd)] : []),
-      milliseconds(median(of(({ traffic }) => traffic.ok_latency_ms?.p50))),
-      milliseconds(median(of(({ traffic }) => traffic.ok_latency_ms?.p99))),
-      milliseconds(median(of(({ traffic }) => traffic.ok_service_ms?.p99))),
-      count(Math.round(median(of(({ traffic }) => traffic.status[503] ?? 0)))),
-      breakdown(totalsOf(trials.map(({ traffic }) => traffic.errors))),
-      wholePercent(median(of(({ probes }) => probes.api.cpu_core_ratio))),
-      Number.isNaN(rss_bytes) ? NONE : mebibytes(rss_bytes),
-    ]
-  })
+  const rows = loads.map(({ name, trials, of_peak, of_crowd, goodputs_rps, medians, errors, rss_bytes }) => [
+    name,
+    String(trials.length),
+    offered(trials[0].load),
+    spread(goodputs_rps, 0),
+    percents(of_peak),
+    ...(hasCrowd ? [percents(of_crowd)] : []),
+    ...[medians.ok_p50_ms, medians.ok_p99_ms, medians.service_p99_ms].map(milliseconds),
+    count(Math.round(medians.refused)),
+    breakdown(errors),
+    wholePercent(medians.api_core_ratio),
+    Number.isNaN(rss_bytes) ? NONE : mebibytes(rss_bytes),
+  ])
   const head = [
     ...['load', 'trials', 'offered', 'goodput/s', 'of the closed loop', ...(hasCrowd ? ['of the crowd'] : [])],
     ...['accepted p50', 'p99', 'p99 in the service', '503', 'errors', 'API core', 'RSS'],

@@ -68,6 +68,15 @@ t.test('the report relates many clients to few, and what is stored to what is on
   )
 })
 
+t.test('run.json keeps the inserts per second of each server, and their CPU', async (t) => {
+  const { kept } = analyse(plan, runOf(plan), { not_applied: [] })
+  t.match(JSON.parse(JSON.stringify(kept)).servers, [
+    { name: 'batched', kind: 'server', inserts_rps: { median: 25_600, least: 25_600, most: 25_600 } },
+    { name: 'prepared', inserts_rps: { median: 5000 }, cpu_us_each: { median: Number }, is_lower_bound: Boolean },
+    { name: 'single' },
+  ])
+})
+
 t.test('a pass puts one kind of load on every contender, and the last one offers half of what each took', async (t) => {
   const records = runOf(plan)
   const passes = records.map(({ at }) => `${at.block} ${at.kind}`)

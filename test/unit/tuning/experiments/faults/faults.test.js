@@ -43,6 +43,18 @@ t.test('findings say what was planted, what was named, and whether relaxing it h
   t.equal(analyse(planOf(['pool-of-one'], 2), RECORDS.slice(0, 2)).problem, '1 of 2 faults were tried')
 })
 
+t.test('run.json keeps which limits were named rightly, and which wrongly', async (t) => {
+  t.strictSame(analyse(planOf(['pool-of-one', 'limiter']), RECORDS).kept, {
+    tried: 2,
+    right: 1,
+    named: [
+      { fault: 'pool-of-one', planted: 'pool-size', named: 'pool-size', is_right: true },
+      { fault: 'limiter', planted: 'rate-limit', named: 'network', is_right: false },
+    ],
+    skipped: null,
+  })
+})
+
 t.test('a limit that cannot be relaxed is not asked for again', async (t) => {
   const plan = faults.plan({ inside: true, only: ['asynchronous-scrypt'] }, {})
   const planted = {

@@ -58,6 +58,18 @@ t.test('overload: what is left is compared with the closed loop of the same bloc
   t.match(overload.report(overload.analyse(PLAN, records, {}))[0], { text: /100 \[100–100\] % of it at 2x/ })
 })
 
+t.test('overload: run.json keeps the figures of each kind of load', async (t) => {
+  const { kept } = overload.analyse(PLAN, measured(), {})
+  t.strictSame(
+    kept?.loads.map((/** @type {any} */ { load }) => load),
+    ['peak', 'crowd', '0.5x', '2x', '0.5x after 2x', '3x', '0.5x after 3x'],
+  )
+  const double = JSON.parse(JSON.stringify(kept)).loads[3]
+  t.match(double, { load: '2x', trials: 2, connections: 2000, goodput_rps: { median: 3000, least: 3000, most: 3000 } })
+  t.match(double, { rate_rps: 6000, of_peak: { median: 1 }, of_crowd: { median: 1 }, refused: Number, errors: {} })
+  t.match(double, { ok_p50_ms: Number, ok_p99_ms: Number, api_core_ratio: Number })
+})
+
 t.test('overload: an invalid trial does not count, and a load without a valid one is a problem', async (t) => {
   const once = measured((record) => (record.trial === 4 ? { ...record, outcome: INVALID } : record))
   t.equal(once.length, 15, 'it is repeated')
