@@ -35,13 +35,20 @@ const LOADS = {
 
 /**
  * Figures for comparing cells, by name. short: title in narrow places, by default the name; kind: of the trials that have the figure;
- * decides: the recommendation uses it, in this order; of: only if one of these knobs is turned
- * @type {Record<string, { title: string, short?: string, kind: keyof typeof LOADS, better: 'more' | 'less', decides?: boolean, of?: string[], value: ValueOf }>}
+ * decides: the recommendation uses it, in this order; note: how not to read it; of: only if one of these knobs is turned
+ * @type {Record<string, { title: string, short?: string, kind: keyof typeof LOADS, better: 'more' | 'less', decides?: boolean, note?: string, of?: string[], value: ValueOf }>}
  * @typedef {(record: TrialRecord) => number | undefined} ValueOf
  */
 const RESPONSES = {
   goodput: { title: 'Goodput', kind: 'above', better: 'more', decides: true, value: goodputOf },
-  p99: { title: 'p99', kind: 'above', better: 'less', decides: true, value: ({ traffic }) => traffic.latency_ms?.p99 },
+  p99: {
+    title: 'p99',
+    kind: 'above',
+    better: 'less',
+    decides: true,
+    note: 'p99 includes errors: where goodput falls, a low p99 means quick failures.',
+    value: ({ traffic }) => traffic.latency_ms?.p99,
+  },
   cpu: {
     title: 'CPU of the API per request',
     short: 'CPU',

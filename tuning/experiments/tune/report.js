@@ -1,10 +1,11 @@
 import { answer, drawn, heading, list, method, paragraph, table, titled } from '../../../load/report/blocks.js'
-import { cellName, count, milliseconds, NONE, percent, ratesText } from '../../../load/report/format.js'
+import { cellName, count, NONE, ratesText } from '../../../load/report/format.js'
 import { proofBlocks, proofText } from '../../../load/report/proof.js'
 import { KNOBS } from '../../knobs/knobs.js'
-import { CONFIDENCE, digits, ratioText } from '../../stats/effects.js'
-import { figureOf, spread } from '../../stats/spread.js'
+import { CONFIDENCE, ratioText } from '../../stats/effects.js'
+import { figureOf } from '../../stats/spread.js'
 import { byLoadBlocks } from './by-load.js'
+import { cellsPicture, cellsTable, notesOf } from './cells.js'
 import { canMatter } from './matters.js'
 import { OFFERED } from './presets.js'
 
@@ -18,12 +19,6 @@ import { OFFERED } from './presets.js'
 
 /** Number of interactions in the report. */
 const STRONGEST = 5
-
-/** Maximum number of knobs with a column each in the table of cells. */
-const MOST_COLUMNS = 4
-
-/** A change by this factor, for better or worse, gets the deepest colour. */
-const DEEPEST_RATIO = 2
 
 /** Writes lists as `1, 2 and 3`. */
 const WORDS = new Intl.ListFormat('en-GB')
@@ -126,32 +121,6 @@ function limitText({ limit }) {
   return limit ? `${limit.resource} (tuning/PLAYBOOK.md#${limit.resource})` : 'unknown'
 }
 
-/** @param {TuneFindings} findings */
-function cellsTable({ cells }) {
-  const names = Object.keys(cells[0]?.cell ?? {})
-  const isWide = names.length > 1 && names.length <= MOST_COLUMNS
-  const rows = cells.map(({ cell, is_anchor, success_ratio, p99_ms, goodput_rps, cpu_us, costs, ratios }) => [
-    ...(isWide ? names.map((name) => String(cell[name])) : [is_anchor ? `${cellName(cell)} (anchor)` : cellName(cell)]),
-    ...Object.values(success_ratio).map((ratio) => (Number.isNaN(ratio) ? NONE : percent(ratio))),
-    milliseconds(p99_ms),
-    spread([goodput_rps], 0),
-    is_anchor ? '1' : cellRatio(ratios[0]),
-    spread([cpu_us], 1),
-    ...costs.map((cost) => spread([cost.figure], 1)),
-  ])
-  const success = Object.values(OFFERED).map((share) => `success at ${share}x`)
-  const head = [
-    ...(isWide ? names : ['cell']),
-    ...success,
-    'p99 at 1x',
-    'goodput/s at 1.5x',
-    'goodput / anchor',
-    'API CPU us at 0.5x',
-    ...(cells[0]?.costs ?? []).map(({ short }) => short),
-  ]
-  return table(head, rows, { name: 'cells' })
-}
-
 /** Effects of each level on several measures, as ratios. @param {TuneFindings} findings @param {string[]} names of the measures */
 export function effectsTable({ responses }, names) {
   const measures = names.flatMap((name) => responses.find((response) => response.name === name) ?? [])
@@ -161,34 +130,6 @@ export function effectsTable({ responses }, names) {
     ...measures.map(({ effects }) => ratioText(effects[nth])),
   ])
   return table(['level', 'against', ...measures.map(({ short }) => short.replace(/ (us|bytes)\b/, ''))], rows)
-}
-
-/** Omits the interval if too few blocks give one; the levels' intervals are below. @param {TuneFindings['cells'][number]['ratios'][number]} effect */
-function cellRatio(effect) {
-  return Number.isFinite(effect.high) || Number.isNaN(effect.ratio) ? ratioText(effect) : `${digits(effect.ratio)}x`
-}
-
-/** A heat map of the cells' ratios to the anchor. @param {TuneFindings} findings @returns {Picture} */
-function cellsPicture({ cells, anchor, responses }) {
-  return {
-    name: 'cells',
-    title: 'Cells compared with the anchor',
-    about: `Ratios to ${cellName(anchor)}, within a block. Blue is better, orange is worse, pale is close to it.`,
-    form: {
-      kind: 'heat',
-      corner: 'cell',
-      rows: cells.map(({ cell }) => cellName(cell)),
-      columns: responses.map(({ short }) => short),
-      cells: cells.map(({ is_anchor, ratios }) =>
-        responses.map(({ better }, i) => {
-          if (is_anchor) return { score: 0, text: 'anchor' }
-          if (Number.isNaN(ratios[i].ratio)) return null
-          const score = Math.log(ratios[i].ratio) / Math.log(DEEPEST_RATIO)
-          return { score: better === 'more' ? score : -score, text: ratioText(ratios[i]).split(' ')[0] }
-        }),
-      ),
-    },
-  }
 }
 
 /** @param {ResponseFindings} response @returns {Block[]} */
@@ -219,13 +160,16 @@ function noiseText({ ratio, pairs }) {
 }
 
 /** @param {ResponseFindings} response @returns {Block[]} none if no effect is known */
-function effectsPicture({ name, title, better, effects }) {
+function effectsPicture({ name, title, better, note, effects }) {
   const known = effects.filter(({ ratio }) => Number.isFinite(ratio))
   if (known.length === 0) return []
   const picture = drawn({
     name: `effects-${name}`,
     title: `Main effects: ${title}`,
-    about: `The ratio to each knob's reference level, all other knobs alike, with its interval; ${better} is better. An interval that contains 1 is a tie.`,
+    about: [
+      `The ratio to each knob's reference level, all other knobs alike, with its interval; ${better} is better. An interval that contains 1 is a tie.`,
+      ...notesOf([{ note }]),
+    ].join(' '),
     form: {
       kind: 'dots',
       x: { title: 'ratio to the reference level', unit: 'ratio', log: true },

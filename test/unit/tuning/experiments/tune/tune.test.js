@@ -16,6 +16,7 @@ import { GENEROUS_CELL, levelsOf } from '../../../../../tuning/experiments/tune/
 import { matrixOf } from '../../../../../tuning/experiments/tune/presets.js'
 import { matrixFiles } from '../../../../../tuning/experiments/tune/report.js'
 import { tune } from '../../../../../tuning/experiments/tune/tune.js'
+import { oneAtATime } from '../../../../../tuning/stats/design.js'
 import { recordsOf } from '../../../../support/simulated/records.js'
 import { createService } from '../../../../support/simulated/service.js'
 
@@ -180,6 +181,50 @@ t.test('ties are printed as ties', async (t) => {
     ['SEMI_SPACE_MB=64', 'tied'],
     ['LOG_LEVEL=info', 'tied'],
   ])
+})
+
+/** The picture of the cells in the report of a matrix. @param {any} plan @param {any[]} records */
+function cellsPictureOf(plan, records) {
+  const blocks = /** @type {any[]} */ (tune.report(tune.analyse(plan, records, /** @type {any} */ ({}))))
+  return blocks.find(({ kind, picture }) => kind === 'picture' && picture.name === 'cells').picture
+}
+
+t.test('the picture of the cells names the knobs once, and the rows by their levels', async (t) => {
+  const { form, about } = cellsPictureOf(PLAN, WHOLE)
+  t.equal(form.corner, 'POOL_MAX / SEMI_SPACE_MB / LOG_LEVEL')
+  t.strictSame(form.rows.slice(0, 2), ['20 / 16 / debug', '20 / 16 / info'])
+  t.match(about, /Rows: POOL_MAX \/ SEMI_SPACE_MB \/ LOG_LEVEL\. /)
+
+  const fixed = {
+    ...PLAN,
+    knobs: [
+      { name: 'POOL_MAX', levels: [20_000, 5] },
+      { name: 'DB_DELAY_MS', levels: [5] },
+    ],
+  }
+  const cells = matrixOf(fixed.knobs).cells
+  const one = { ...fixed, cells, anchor: cells[0], blocks: 1, searches: false, capacity_rps: 1000 }
+  t.strictSame(cellsPictureOf(one, runOf(designMatrix, one)).form.rows, ['the anchor', 'POOL_MAX=5'])
+})
+
+t.test('with many knobs, the picture of the cells names what differs from the anchor', async (t) => {
+  const knobs = ['A', 'B', 'C', 'D', 'E'].map((name) => ({ name, levels: [1, 2] }))
+  const cells = oneAtATime(knobs)
+  const findings = tune.analyse(PLAN, WHOLE, /** @type {any} */ ({}))
+  const made = cells.map((cell, i) => ({ ...findings.cells[i], cell, is_anchor: i === 0 }))
+  const report = /** @type {any[]} */ (tune.report({ ...findings, anchor: cells[0], cells: made }))
+  const { picture } = report.find(({ kind, picture }) => kind === 'picture' && picture.name === 'cells')
+  t.strictSame(picture.form.rows, ['the anchor', 'A=2', 'B=2', 'C=2', 'D=2', 'E=2'])
+  t.equal(picture.form.corner, 'cell')
+})
+
+t.test('where the p99 is shown as a ratio, its caption says that errors count', async (t) => {
+  const note = /p99 includes errors: where goodput falls, a low p99 means quick failures\./
+  t.match(cellsPictureOf(PLAN, WHOLE).about, note)
+  const blocks = /** @type {any[]} */ (tune.report(tune.analyse(PLAN, WHOLE, /** @type {any} */ ({}))))
+  const abouts = Object.fromEntries(blocks.flatMap(({ picture }) => (picture ? [[picture.name, picture.about]] : [])))
+  t.match(abouts['effects-p99'], note)
+  t.notMatch(abouts['effects-goodput'], note)
 })
 
 t.test('a cell that cannot be had is left out', async (t) => {
