@@ -185,8 +185,15 @@ export function verdictsText(results) {
 /** `0.71x [0.66–0.75]` @param {Pick<Effect, 'ratio' | 'low' | 'high'>} effect */
 export function ratioText({ ratio, low, high }) {
   if (Number.isNaN(ratio)) return NONE
-  const interval = Number.isFinite(high) ? `[${digits(low)}–${digits(high)}]` : '[too few pairs]'
+  const interval = Number.isFinite(high) ? `[${intervalText({ low, high })}]` : '[too few pairs]'
   return `${digits(ratio)}x ${interval}`
+}
+
+/** `0.66–0.996`: the end of an interval without 1 is not rounded to 1. @param {Pick<Effect, 'low' | 'high'>} interval */
+export function intervalText({ low, high }) {
+  const excludes = low > 1 || high < 1
+  const ends = [low, high].map((end) => (excludes && digits(end) === '1.00' ? end.toFixed(3) : digits(end)))
+  return ends.join('–')
 }
 
 /** @param {number} ratio */

@@ -2,7 +2,7 @@ import { answer, drawn, heading, list, method, paragraph, table } from '../../..
 import { count, figure, milliseconds, NONE, ratesText, tenthPercent } from '../../../load/report/format.js'
 import { xyPicture } from '../../../load/report/picture.js'
 import { proofPicture, proofText } from '../../../load/report/proof.js'
-import { digits } from '../../stats/effects.js'
+import { digits, intervalText } from '../../stats/effects.js'
 import { PERCENTILES, PHASES } from './findings.js'
 import { publishedBlocks } from './published.js'
 import { histogramsOf } from './samples.js'
@@ -99,7 +99,7 @@ function differencesTable({ differences, sides }) {
     return [
       about,
       Number.isNaN(ratio) ? NONE : `${digits(ratio)}x`,
-      because === '' ? `${digits(low)}–${digits(high)}` : NONE,
+      because === '' ? intervalText({ low, high }) : NONE,
       String(pairs),
       because || verdict,
     ]

@@ -120,7 +120,9 @@ function sentence(name, levels, reason) {
       return `${level} instead of ${reference}: not decided, for too few pairs`
     const isLike = loads.every(({ effects }) => effects.every(isSame))
     if (moves.length === 0)
-      return isLike ? `${level} does what ${reference} does` : `${level} instead of ${reference}: no clear effect`
+      return isLike
+        ? `${level} does what ${reference} does`
+        : `${level} instead of ${reference}: no clear effect of a tenth or more`
     const parts = Object.keys(SEEN).flatMap((seen) => {
       const own = moves.filter((one) => one.seen === seen)
       return own.length === 0

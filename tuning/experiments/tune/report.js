@@ -143,7 +143,7 @@ function responseBlocks(response) {
     const { level, high, pairs, tied } = effect
     return [String(level), ratioText(effect), String(pairs), Number.isFinite(high) && !tied ? 'yes' : 'not seen']
   })
-  const head = ['level', 'against', `ratio [${CONFIDENCE * 100} % interval]`, 'pairs', `better is ${better}`]
+  const head = ['level', 'against', `ratio [${CONFIDENCE * 100} % interval]`, 'pairs', `verdict (${better} is better)`]
   return [
     heading(title),
     ...(decides ? effectsPicture(response) : []),
@@ -167,7 +167,7 @@ function effectsPicture({ name, title, better, note, effects }) {
     name: `effects-${name}`,
     title: `Main effects: ${title}`,
     about: [
-      `The ratio to each knob's reference level, all other knobs alike, with its interval; ${better} is better. An interval that contains 1 is a tie.`,
+      `The ratio to each knob's reference level, all other knobs alike, with its interval; ${better} is better. A tie: the interval contains 1, or the effect is within the noise floor.`,
       ...notesOf([{ note }]),
     ].join(' '),
     form: {

@@ -1,7 +1,7 @@
 import { answer, heading, list, paragraph, table } from '../../../load/report/blocks.js'
 import { count, ratesText, threeDigits } from '../../../load/report/format.js'
 import { conditionsOf } from '../../../load/run/conditions.js'
-import { CONFIDENCE, digits } from '../../stats/effects.js'
+import { CONFIDENCE, digits, intervalText } from '../../stats/effects.js'
 import { otherDifferences } from './conditions.js'
 import { MEASURES } from './figures.js'
 
@@ -72,5 +72,5 @@ function figuresTable([first, ...others], figures) {
 
 /** `0.71x [0.66–0.75], worse` @param {Ratio} ratio */
 function ratioCell({ ratio, low, high, verdict }) {
-  return `${digits(ratio)}x${Number.isNaN(low) ? '' : ` [${digits(low)}–${digits(high)}]`}, ${verdict}`
+  return `${digits(ratio)}x${Number.isNaN(low) ? '' : ` [${intervalText({ low, high })}]`}, ${verdict}`
 }

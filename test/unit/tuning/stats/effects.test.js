@@ -222,6 +222,10 @@ t.test('a ratio is printed with its interval', async (t) => {
     [{ ratio: 0.714, low: 0.66, high: 0.751 }, '0.71x [0.66–0.75]', 'two digits behind the point'],
     [{ ratio: 0.0714, low: 0.0666, high: 0.1 }, '0.071x [0.067–0.10]', 'of a small one its first two digits'],
     [{ ratio: 123.4, low: 99.991, high: 100 }, '123x [99.99–100]', 'of a large one none'],
+    [{ ratio: 0.92, low: 0.8, high: 0.9961 }, '0.92x [0.80–0.996]', 'an end near 1 is not rounded to 1'],
+    [{ ratio: 1.02, low: 1.0012, high: 1.04 }, '1.02x [1.001–1.04]', 'nor is it above 1'],
+    [{ ratio: 0.99, low: 0.9961, high: 1.0034 }, '0.99x [1.00–1.00]', 'unless the interval contains 1'],
+    [{ ratio: 1, low: 1, high: 1 }, '1.00x [1.00–1.00]', 'no difference at all'],
     [{ ratio: 2, low: 0, high: Number.POSITIVE_INFINITY }, '2.00x [too few pairs]', 'without an interval'],
     [{ ratio: Number.NaN, low: 0, high: Number.POSITIVE_INFINITY }, '–', 'nothing was measured'],
   ]

@@ -174,14 +174,28 @@ t.test('a level whose goodput is unknown, or may be far lower, is not recommende
 t.test('ties are printed as ties', async (t) => {
   const records = WHOLE
   const blocks = tune.report(tune.analyse(PLAN, records, /** @type {any} */ ({})))
-  const goodput = blocks.find((block) => block.kind === 'table' && block.head.at(-1) === 'better is more')
+  const goodput = blocks.find((block) => block.kind === 'table' && block.head.at(-1) === 'verdict (more is better)')
   const verdicts = /** @type {any} */ (goodput).rows.map((/** @type {string[]} */ row) => [row[0], row.at(-1)])
   t.strictSame(verdicts, [
     ['POOL_MAX=5', 'worse'],
     ['SEMI_SPACE_MB=64', 'tied'],
     ['LOG_LEVEL=info', 'tied'],
   ])
+  const picture = /** @type {any[]} */ (blocks).find((block) => block.picture?.name === 'effects-goodput')
+  t.match(picture.picture.about, /A tie: the interval contains 1, or the effect is within the noise floor\.$/)
 })
+
+t.test(
+  'the list says what it leaves out: effects of less than a tenth, which the tables may call better or worse',
+  async (t) => {
+    const slight = { seen: 'success', level: 4, ratio: 0.92, low: 0.4, high: 0.996, tied: false }
+    const loads = /** @type {any} */ ([{ kind: 'above', effects: [slight], lost: {} }])
+    const level = { name: 'POOL_MAX', level: 4, reference: 20, isReference: false, loads }
+    const text = markdownOf(byLoadBlocks([level], {}))
+    t.match(text, '- POOL_MAX: 4 instead of 20: no clear effect of a tenth or more.')
+    t.match(text, '0.92x [0.40–0.996]', 'nor does the interval of what is not tied seem to contain 1')
+  },
+)
 
 /** The picture of the cells in the report of a matrix. @param {any} plan @param {any[]} records */
 function cellsPictureOf(plan, records) {
