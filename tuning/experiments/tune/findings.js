@@ -11,11 +11,13 @@ import { interactions, mainEffects, noiseOf, observationsOf, ratioOf } from '../
 import { trialsAt } from '../../stats/matrix.js'
 import { goodputOf, successOf } from '../../stats/measures.js'
 import { effectsByLoad } from './by-load.js'
-import { needsOf, reasonsOf, SERVICE, settledPlan } from './limits/needs.js'
+import { enoughOf, needsOf, reasonsOf, SERVICE, settledPlan } from './limits/needs.js'
 
 /**
  * @import { Effect } from '../../stats/effects.js'
+ * @import { LevelByLoad } from './by-load.js'
  * @import { TunePlan } from './design.js'
+ * @import { Needs } from './limits/needs.js'
  * @import { Cell, NotAppliedCell, TrialRecord } from '../../../load/report/record.js'
  */
 
@@ -94,6 +96,7 @@ export function analyseMatrix(plan, records, notApplied = []) {
   const searched = searchedOf(plan, records)
   const proof = searched?.elasticities && { elasticities: searched.elasticities }
   const needs = preset === 'limits' ? needsOf(plan, records) : null
+  const by_load = effectsByLoad(knobs, records)
   return {
     problem: problemOf(settled, records),
     kept: {
@@ -117,9 +120,22 @@ export function analyseMatrix(plan, records, notApplied = []) {
       return { ...response, interactions: interactions(observations, knobs, response.noise) }
     }),
     cells: settled ? cellsOf(settled, records, responses) : [],
-    by_load: effectsByLoad(knobs, records),
-    reasons: needs ? reasonsOf(needs, plan.connections[0]) : {},
+    by_load,
+    reasons: needs ? reasonsOf(needs, plan.connections[0], poolOf(needs, knobs, by_load, responses)) : {},
   }
+}
+
+/**
+ * Pool sizes that do the same in every measure that clients see; null if there are none.
+ * @param {Needs} needs @param {TunePlan['knobs']} knobs @param {LevelByLoad[]} by_load @param {ReturnType<typeof responsesOf>} responses
+ */
+function poolOf({ busy }, knobs, by_load, responses) {
+  const knob = knobs.find(({ name }) => name === 'POOL_MAX')
+  if (!knob) return null
+  const isOfPool = (/** @type {{ name: string }} */ { name }) => name === knob.name
+  const seen = by_load.filter(isOfPool).flatMap(({ loads }) => loads.flatMap(({ effects }) => effects))
+  const compared = responses.filter(({ name }) => ['goodput', 'p50'].includes(name))
+  return enoughOf(knob, busy, [...seen, ...compared.flatMap(({ effects }) => effects.filter(isOfPool))])
 }
 
 /** Knobs with a single level, which all cells share. @param {TunePlan['knobs']} knobs @returns {Cell} */

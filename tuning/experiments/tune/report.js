@@ -12,6 +12,7 @@ import { OFFERED } from './presets.js'
 /**
  * @import { Block } from '../../../load/report/blocks.js'
  * @import { Picture } from '../../../load/report/picture.js'
+ * @import { Knob } from '../../knobs/knobs.js'
  * @import { Noise } from '../../stats/effects.js'
  * @import { ResponseFindings, TuneFindings } from './findings.js'
  * @import { Run } from '../../../load/report/record.js'
@@ -84,8 +85,7 @@ function recommended({ choices, finals, responses, fixed }) {
   const rows = turned.map(({ name, level, by, effect }) => [
     name,
     String(level),
-    responses.find((response) => response.name === by)?.title ??
-      (KNOBS[name].advised ? 'no clear gain' : 'not chosen by speed'),
+    responses.find((response) => response.name === by)?.title ?? keptText(KNOBS[name]),
     effect ? ratioText(effect) : NONE,
   ])
   return [
@@ -95,6 +95,15 @@ function recommended({ choices, finals, responses, fixed }) {
     ...(finals.length > 0 ? [paragraph('Capacities, searched for once more:'), list(finals.map(finalText))] : []),
     ...tradeOff(finals).map(paragraph),
   ]
+}
+
+/** The reason to keep the reference. @param {Pick<Knob, 'advised' | 'by'>} knob */
+function keptText({ advised, by }) {
+  if (advised) return 'kept: no other level was clearly better'
+  if (by === 'environment') return 'kept: it decides more than speed'
+  return ['prlimit', 'soft limit'].includes(by)
+    ? 'kept: a limit outside the service'
+    : 'kept: not a setting of the service'
 }
 
 /** @param {TuneFindings['finals'][number]} final */

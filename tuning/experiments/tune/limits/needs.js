@@ -8,6 +8,7 @@ import { matrixOf, OFFERED } from '../presets.js'
 /**
  * @import { NotAppliedCell, Step, TrialRecord } from '../../../../load/report/record.js'
  * @import { Factor } from '../../../stats/design.js'
+ * @import { Effect } from '../../../stats/effects.js'
  * @import { TunePlan } from '../design.js'
  */
 
@@ -133,10 +134,28 @@ function rounded(value) {
   return Math.round(Number(value.toPrecision(2)))
 }
 
-/** Reasons for each knob's effect. @param {Needs} needs @param {number} connections of the clients @returns {Record<string, string>} */
-export function reasonsOf({ capacity_rps, statement_ms, busy, wait_ms, open_files }, connections) {
+/**
+ * The smallest level above the need, if no measure tells it from the reference, which is larger; otherwise null.
+ * @param {Factor} knob @param {number} need @param {(Pick<Effect, 'level' | 'tied' | 'high'>)[]} effects of all its levels on all measures
+ */
+export function enoughOf({ levels: [reference, ...others] }, need, effects) {
+  const least = Math.min(...others.map(Number).filter((level) => level > need))
+  const own = effects.filter(({ level }) => level === least)
+  const isTied = own.length > 0 && own.every(({ tied, high }) => tied && Number.isFinite(high))
+  return isTied ? { enough: least, most: Number(reference) } : null
+}
+
+/**
+ * Reasons for each knob's effect.
+ * @param {Needs} needs @param {number} connections of the clients @param {ReturnType<typeof enoughOf>} pool sizes that do the same
+ * @returns {Record<string, string>}
+ */
+export function reasonsOf({ capacity_rps, statement_ms, busy, wait_ms, open_files }, connections, pool) {
+  const same =
+    pool &&
+    ` No difference between ${pool.enough} and ${pool.most} was measured: ${pool.enough} seem to be enough here, and ${pool.most} do no measurable harm.`
   return {
-    POOL_MAX: `By Little's law, ${count(Math.round(capacity_rps))}/s x ${milliseconds(statement_ms)} keeps ${busy.toFixed(1)} database connections busy: with more, requests wait in Postgres instead of in the service.`,
+    POOL_MAX: `By Little's law, ${count(Math.round(capacity_rps))}/s x ${milliseconds(statement_ms)} keeps ${busy.toFixed(1)} database connections busy on average: with more, requests wait in Postgres instead of in the service.${same ?? ''}`,
     POOL_CONNECT_TIMEOUT_MS: `If all ${count(connections)} client connections wait at once, the last waits for ${milliseconds(wait_ms)} at that rate: a longer timeout never expires, and a shorter one expires where requests queue. It also covers the opening of a connection: if that takes longer than the timeout under load, the pool stays empty; here, it is full before the load begins.`,
     NOFILE: `At half of that rate the service had ${count(open_files)} files open, most of them the clients' sockets: a limit above that changes nothing, and one below turns clients away.`,
   }

@@ -12,7 +12,7 @@ import {
 import { byLoadBlocks, effectsByLoad } from '../../../../../tuning/experiments/tune/by-load.js'
 import { designMatrix } from '../../../../../tuning/experiments/tune/design.js'
 import { recommendationOf } from '../../../../../tuning/experiments/tune/findings.js'
-import { GENEROUS_CELL, levelsOf } from '../../../../../tuning/experiments/tune/limits/needs.js'
+import { enoughOf, GENEROUS_CELL, levelsOf, reasonsOf } from '../../../../../tuning/experiments/tune/limits/needs.js'
 import { matrixOf } from '../../../../../tuning/experiments/tune/presets.js'
 import { matrixFiles } from '../../../../../tuning/experiments/tune/report.js'
 import { tune } from '../../../../../tuning/experiments/tune/tune.js'
@@ -196,6 +196,51 @@ t.test(
     t.match(text, '0.92x [0.40–0.996]', 'nor does the interval of what is not tied seem to contain 1')
   },
 )
+
+t.test('a level that is kept has a reason: nothing was better, or its knob is not for speed to decide', async (t) => {
+  const { choices, ...findings } = tune.analyse(PLAN, WHOLE, /** @type {any} */ ({}))
+  const kept = ['NOFILE', 'DB_DELAY_MS'].map((name) => ({ name, level: 1, by: null, effect: null }))
+  const report = /** @type {any[]} */ (
+    tune.report(/** @type {any} */ ({ ...findings, choices: [...choices, ...kept] }))
+  )
+  const { rows } = report.find(({ kind, name }) => kind === 'table' && name === 'recommended')
+  t.strictSame(
+    rows.map((/** @type {string[]} */ [knob, , reason]) => [knob, reason]),
+    [
+      ['POOL_MAX', 'kept: no other level was clearly better'],
+      ['SEMI_SPACE_MB', "CPU of the API per request, at half of the anchor's capacity"],
+      ['LOG_LEVEL', 'kept: it decides more than speed'],
+      ['NOFILE', 'kept: a limit outside the service'],
+      ['DB_DELAY_MS', 'kept: not a setting of the service'],
+    ],
+  )
+})
+
+t.test("what follows from Little's law is said only where the measured ties support it", async (t) => {
+  const needs = { capacity_rps: 9709, statement_ms: 0.72, busy: 7, wait_ms: 103, open_files: 1066, nofile: 20_000 }
+  const bare = reasonsOf(needs, 1000, null).POOL_MAX
+  t.equal(
+    bare,
+    "By Little's law, 9,709/s x 0.72 ms keeps 7.0 database connections busy on average: with more, requests wait in Postgres instead of in the service.",
+  )
+  t.equal(
+    reasonsOf(needs, 1000, { enough: 15, most: 40 }).POOL_MAX,
+    `${bare} No difference between 15 and 40 was measured: 15 seem to be enough here, and 40 do no measurable harm.`,
+  )
+
+  const tied = { level: 15, ratio: 0.9, low: 0.7, high: 1.04, tied: true }
+  const [unknown, worse] = [
+    { ...tied, low: 0, high: Number.POSITIVE_INFINITY },
+    { ...tied, high: 0.98, tied: false },
+  ]
+  const below = { ...tied, level: 3, tied: false }
+  const knob = { name: 'POOL_MAX', levels: [40, 15, 3] }
+  t.strictSame(enoughOf(knob, 7, [tied, tied, below]), { enough: 15, most: 40 })
+  t.equal(enoughOf(knob, 7, [tied, worse]), null)
+  t.equal(enoughOf(knob, 7, [tied, unknown]), null)
+  t.equal(enoughOf(knob, 7, []), null, 'nothing was measured')
+  t.equal(enoughOf({ name: 'POOL_MAX', levels: [40, 3] }, 7, [below]), null, 'no smaller level is enough')
+})
 
 /** The picture of the cells in the report of a matrix. @param {any} plan @param {any[]} records */
 function cellsPictureOf(plan, records) {
