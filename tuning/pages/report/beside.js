@@ -3,22 +3,22 @@ import { count, ratesText, threeDigits } from '../../../load/report/format.js'
 import { conditionsOf } from '../../../load/run/conditions.js'
 import { CONFIDENCE, digits, intervalText } from '../../stats/effects.js'
 import { otherDifferences } from './conditions.js'
-import { MEASURES } from './figures.js'
+import { MEASURES, trustedCapacity } from './figures.js'
 
 /**
- * @import { Compared, Figure, Ratio } from './figures.js'
+ * @import { Answer, Compared, capacityRatio, Figure, Ratio } from './figures.js'
  * @import { Source } from './report.js'
  */
 
 /** A report of runs side by side. @param {Source[]} sources @param {Compared} compared @param {string | null} difference of the machines */
-export function besideBlocks(sources, { capacities, figures }, difference) {
+export function besideBlocks(sources, { answers, capacities, figures }, difference) {
   const names = sources.map(({ name }) => name)
   const [first, ...others] = names
   const different = otherDifferences(sources)
-  const sentences = others.map((name, i) => sentence(name, first, i, { capacities, figures }))
+  const sentences = others.map((name, i) => sentence(name, first, i, { answers, capacities, figures }))
   return [
     answer([...(difference ? [`Across machines: ${difference}.`] : []), ...sentences].join(' ')),
-    list(sources.map(runLine)),
+    list(sources.map((source, i) => runLine(source, answers[i]))),
     heading('Figures'),
     figures.length > 0
       ? figuresTable(names, figures)
@@ -37,27 +37,34 @@ export function besideBlocks(sources, { capacities, figures }, difference) {
 }
 
 /** One run compared with the first. @param {string} name @param {string} first @param {number} i @param {Compared} compared */
-function sentence(name, first, i, { capacities, figures }) {
+function sentence(name, first, i, { answers, capacities, figures }) {
   const capacity = capacities?.[i]
-  if (capacity?.verdict === 'tied') return `The capacities of ${name} and ${first} are tied: their intervals overlap.`
-  if (capacity) {
-    const { low, high } = capacity
-    const range = Number.isFinite(high) ? `${digits(low)}x to ${digits(high)}x` : `at least ${digits(low)}x`
-    return `${name} takes ${range} of what ${first} takes.`
-  }
+  if (capacity) return capacityText(name, first, capacity)
   const numbers = ['better', 'worse', 'tied', 'too few trials'].map((verdict) => {
     return `${verdict} ${figures.filter(({ ratios }) => ratios[i].verdict === verdict).length}`
   })
-  return `${name} compared with ${first}, in ${figures.length} figures: ${numbers.join(', ')}.`
+  const counted = `${name} compared with ${first}, in ${figures.length} figures: ${numbers.join(', ')}.`
+  if (!capacities) return counted
+  const lacking = [first, name].filter((_, nth) => !trustedCapacity(answers[nth === 0 ? 0 : i + 1]))
+  const why = `${lacking.join(' and ')} ${lacking.length > 1 ? 'have' : 'has'} no trustworthy answer`
+  return `The capacities of ${name} and ${first} are not compared: ${why}. ${counted}`
 }
 
-/** @param {Source} source */
-function runLine({ name, folder, run, records }) {
+/** @param {string} name @param {string} first @param {NonNullable<ReturnType<typeof capacityRatio>>} ratio */
+function capacityText(name, first, { low, high, verdict }) {
+  if (verdict === 'tied') return `The capacities of ${name} and ${first} are tied: their intervals overlap.`
+  const bound = low > 0 ? `at least ${digits(low)}` : `at most ${digits(high)}`
+  const times = low > 0 && Number.isFinite(high) ? `${digits(low)} to ${digits(high)}` : bound
+  return `${name}'s capacity is ${times} times ${first}'s.`
+}
+
+/** @param {Source} source @param {Answer} answer */
+function runLine({ name, folder, run, records }, { capacity, limit, problem }) {
   return [
     `${name}: ${run.run_id} in \`${folder.replaceAll('`', "'")}\`, ${count(records.length)} trials`,
-    ...(run.capacity ? [`capacity ${ratesText(run.capacity)}, limit ${run.limit?.resource ?? 'unknown'}`] : []),
+    ...(capacity ? [`capacity ${ratesText(capacity)}, limit ${limit?.resource ?? 'unknown'}`] : []),
     ...(run.interrupted ? ['interrupted'] : []),
-    ...(run.problem ? [`no trustworthy answer: ${run.problem}`] : []),
+    ...(problem ? [`no trustworthy answer: ${problem}`] : []),
   ].join('; ')
 }
 

@@ -55,11 +55,16 @@ function described(machine) {
   return { cpu_model, cores, memory_gib: Math.round(memory_bytes / 2 ** 30), kernel }
 }
 
-/** Settings as read back, without ports, which are drawn anew each time. @param {Source['records']} records */
+/**
+ * Settings as read back, without ports, which are drawn anew each time, and those that a cell or a relaxed limit changed.
+ * @param {Source['records']} records
+ */
 function settingsOf(records) {
-  const names = new Set(records.flatMap(({ settings }) => Object.keys(settings ?? {})))
-  const own = [...names].filter((name) => !name.endsWith('PORT'))
-  const levelsOf = (/** @type {string} */ name) => new Set(records.map(({ settings }) => settings?.[name]))
+  const usual = records.flatMap(({ at, cell, settings }) =>
+    at.relaxed ? [] : without(Object.keys(cell ?? {}), settings),
+  )
+  const own = [...new Set(usual.flatMap(Object.keys))].filter((name) => !name.endsWith('PORT'))
+  const levelsOf = (/** @type {string} */ name) => new Set(usual.flatMap((settings) => settings[name] ?? []))
   return Object.fromEntries(own.map((name) => [name, [...levelsOf(name)].join(', ')]))
 }
 

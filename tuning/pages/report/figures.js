@@ -6,7 +6,7 @@ import { groupBy } from '../../stats/design.js'
 import { CONFIDENCE } from '../../stats/effects.js'
 
 /**
- * @import { TrialRecord } from '../../../load/report/record.js'
+ * @import { Capacity, Limit, TrialRecord } from '../../../load/report/record.js'
  * @import { Source } from './report.js'
  */
 
@@ -27,21 +27,34 @@ const NEAR = 'near its capacity'
 const REPETITION = ['block', 'position']
 
 /**
- * Capacities and figures of runs, each with its ratios to the first run; capacities are null if the verb measures none.
+ * Answers of runs, and their capacities and figures, each with its ratios to the first run; capacities are null if the verb measures none.
  * @param {Source[]} sources
  * @typedef {ReturnType<typeof besideEachOther>} Compared
+ * @typedef {ReturnType<typeof answerOf>} Answer
  * @typedef {Compared['figures'][number]} Figure
  * @typedef {ReturnType<typeof ratioOf>} Ratio
  */
 export function besideEachOther(sources) {
-  const [first, ...others] = sources.map(({ run }) => run)
-  const capacities = first.verb === 'sweep' ? others.map((run) => capacityRatio(answerOf(first), answerOf(run))) : null
-  return { capacities, figures: figuresOf(sources) }
+  const answers = sources.map(answerOf)
+  const [first, ...others] = answers.map(trustedCapacity)
+  const capacities = sources[0].run.verb === 'sweep' ? others.map((one) => capacityRatio(first, one)) : null
+  return { answers, capacities, figures: figuresOf(sources, answers) }
 }
 
-/** The capacity if the run can be trusted; otherwise null. @param {Source['run']} run */
-function answerOf({ capacity, problem, answer }) {
-  return problem || answer === 'none' ? null : capacity
+/**
+ * A sweep's answer as its report gives it: an older version may have kept another interval, made from the same trials.
+ * @param {Source} source @returns {{ capacity: Capacity | null, limit: Limit | null, problem: string | null }}
+ */
+function answerOf({ experiment, run, records }) {
+  const isSweep = run.verb === 'sweep' && 'design' in experiment
+  const { capacity = null, limit = null, problem = null } = isSweep ? experiment.analyse(run.plan, records, run) : run
+  const interrupted = run.interrupted || !run.finished_at
+  return { capacity, limit, problem: run.problem ?? (interrupted ? null : problem) }
+}
+
+/** Null if there is none to be trusted. @param {Answer} answer */
+export function trustedCapacity({ capacity, problem }) {
+  return problem ? null : capacity
 }
 
 /**
@@ -56,11 +69,11 @@ export function capacityRatio(reference, other) {
   return { low, high, verdict: low > 1 ? 'better' : high < 1 ? 'worse' : 'tied' }
 }
 
-/** The figures that every run has; medians, trials: one per run; ratios: one per run but the first. @param {Source[]} sources */
-function figuresOf(sources) {
-  const grouped = sources.map(({ run, records }) => {
+/** The figures that every run has; medians, trials: one per run; ratios: one per run but the first. @param {Source[]} sources @param {Answer[]} answers */
+function figuresOf(sources, answers) {
+  const grouped = sources.map(({ run, records }, i) => {
     const groups = groupBy(records.filter(isAlike), (record) => groupOf(run.verb, record))
-    return run.verb === 'sweep' ? groups.set(NEAR, nearCapacity(run.capacity ?? null, records)) : groups
+    return run.verb === 'sweep' ? groups.set(NEAR, nearCapacity(answers[i].capacity, records)) : groups
   })
   const names = [...grouped[0].keys()].filter((name) => grouped.every((own) => own.has(name)))
   return names.flatMap((group) =>
