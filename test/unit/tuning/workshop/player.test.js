@@ -7,6 +7,7 @@ import { EXERCISES } from '../../../../tuning/workshop/exercises/index.js'
 import { play, Stopped } from '../../../../tuning/workshop/player.js'
 import { newState } from '../../../../tuning/workshop/progress.js'
 import { temporaryFolder } from '../../../support/lab.js'
+import { wholeRun, wholeTrial } from '../../../support/made-up/run.js'
 import { LINUX, MADE } from './made.js'
 
 /**
@@ -17,7 +18,11 @@ function deskOf(t, id, { stage, lost = [] }) {
   const exercise = /** @type {any} */ (EXERCISES.find((one) => one.id === id))
   const folder = temporaryFolder(t)
   const trials = Object.entries({ ...MADE[id].before, ...MADE[id].first }).filter(([name]) => !lost.includes(name))
-  const records = trials.map(([measurement, trial]) => ({ ...trial, at: { measurement, round: 0 } }))
+  const { run_id, verb, ...run } = wholeRun({ verb: 'workshop' })
+  fs.writeFileSync(path.join(folder, 'run.json'), JSON.stringify({ run_id, verb, ...run }))
+  const records = trials.map(([measurement, trial], i) => {
+    return { ...wholeTrial(i + 1), run_id, experiment: verb, ...trial, at: { measurement, round: 0 } }
+  })
   fs.writeFileSync(path.join(folder, 'trials.ndjson'), records.map((one) => `${JSON.stringify(one)}\n`).join(''))
   const state = /** @type {ReturnType<typeof newState>} */ ({ ...newState(LINUX), stage: /** @type {any} */ (stage) })
   /** @param {string[]} lines */

@@ -70,11 +70,16 @@ t.test('the report relates many clients to few, and what is stored to what is on
 
 t.test('run.json keeps the inserts per second of each server, and their CPU', async (t) => {
   const { kept } = analyse(plan, runOf(plan), { not_applied: [] })
-  t.match(JSON.parse(JSON.stringify(kept)).servers, [
-    { name: 'batched', kind: 'server', inserts_rps: { median: 25_600, least: 25_600, most: 25_600 } },
-    { name: 'prepared', inserts_rps: { median: 5000 }, cpu_us_each: { median: Number }, is_lower_bound: Boolean },
-    { name: 'single' },
-  ])
+  const { servers } = JSON.parse(JSON.stringify(kept))
+  t.strictSame(
+    servers.map((/** @type {any} */ { name, inserts_rps }) => [name, inserts_rps.median]),
+    [
+      ['batched', 25_600],
+      ['prepared', 5000],
+      ['single', 5000],
+    ],
+  )
+  t.match(servers[1], { kind: 'server', cpu_us_each: { median: Number }, is_lower_bound: Boolean })
 })
 
 t.test('a pass puts one kind of load on every contender, and the last one offers half of what each took', async (t) => {

@@ -66,7 +66,8 @@ t.test('overload: run.json keeps the figures of each kind of load', async (t) =>
   )
   const double = JSON.parse(JSON.stringify(kept)).loads[3]
   t.match(double, { load: '2x', trials: 2, connections: 2000, goodput_rps: { median: 3000, least: 3000, most: 3000 } })
-  t.match(double, { rate_rps: 6000, of_peak: { median: 1 }, of_crowd: { median: 1 }, refused: Number, errors: {} })
+  t.match(double, { rate_rps: 6000, of_peak: { median: 1 }, of_crowd: { median: 1 }, refused: Number })
+  t.strictSame(double.errors, {})
   t.match(double, { ok_p50_ms: Number, ok_p99_ms: Number, api_core_ratio: Number })
 })
 
