@@ -7,6 +7,7 @@ import { costNear, sustainedIn } from '../../load/verbs/sweep/answer.js'
 import { sweepPictures } from '../../load/verbs/sweep/pictures.js'
 import { promisedRate } from '../../load/verbs/sweep/promise.js'
 import { RESOURCES } from '../../load/verdict/resources.js'
+import { boundText } from '../experiments/bench/report.js'
 import { evidence, imageOf } from './evidence/evidence.js'
 
 /**
@@ -42,11 +43,13 @@ export function answerBlocks() {
 
 /** This API next to other frameworks, as bars. @returns {Block[]} */
 function benchPicture() {
-  const { folder, report, run } = evidence('bench')
+  const { folder, report, run, findings } = evidence('bench')
   const drawn = report.find((block) => block.kind === 'picture')
   if (drawn?.kind !== 'picture') return []
+  const bound = boundText(findings.servers)
   return [
     imageOf(folder, drawn.picture),
+    ...(bound ? [paragraph(bound)] : []),
     paragraph(
       `This picture comes from another run, with fewer connections than the sweeps above: compare its bars only with each other. ${run.finished_at?.slice(0, 10)}, Redline ${run.versions.redline_commit} ([all figures](tuning/experiments/bench/README.md)).`,
     ),

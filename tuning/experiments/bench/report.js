@@ -1,6 +1,7 @@
 import { answer, drawn, list, method, titled } from '../../../load/report/blocks.js'
-import { count } from '../../../load/report/format.js'
+import { count, wholePercent } from '../../../load/report/format.js'
 import { median } from '../../../load/verdict/ranks.js'
+import { isFullShare } from '../../stats/sound.js'
 import { spreadOf } from '../../stats/spread.js'
 import { SATURATION_CONNECTIONS, TABLES } from './tables.js'
 
@@ -43,11 +44,25 @@ export function benchReport({ servers: all, repeats, closed_driver }) {
   ]
 }
 
+/**
+ * The reason why servers have similar rates whatever they cost; null if the core of one is full, or nothing was stored.
+ * @param {Server[]} servers
+ */
+export function boundText(servers) {
+  const stored = servers.filter(({ kind }) => kind === 'server')
+  const cores = stored.map(({ values }) => median(values.closed['CPU, of a core'])).filter(Number.isFinite)
+  if (cores.length === 0 || cores.some(isFullShare)) return null
+  const [least, most] = [Math.min(...cores), Math.max(...cores)].map(wholePercent)
+  return `None of these servers fills its core (${least} to ${most} of it): Postgres and the generator, outside that core, limit their rates. So similar rates do not mean similar servers: compare the CPU per insert, next to each name.`
+}
+
 /** Servers that store rows, as bars, the fastest first. @param {Server[]} servers @returns {Block[]} */
 function insertsPicture(servers) {
   const known = servers.flatMap(({ name, kind, values }) => {
     const value = spreadOf(values.closed['inserts/s'])
-    return kind === 'server' && value ? [{ name, value }] : []
+    const cost_us = median(values.closed['CPU us each'])
+    const label = Number.isFinite(cost_us) ? `${name}, ${cost_us.toFixed(1)} us of CPU` : name
+    return kind === 'server' && value ? [{ label, value }] : []
   })
   const sorted = known.sort((a, b) => b.value.value - a.value.value)
   if (sorted.length === 0) return []
@@ -55,11 +70,17 @@ function insertsPicture(servers) {
   const form = {
     kind: 'dots',
     x: { title: 'durable inserts per second', unit: 'rate', min: 0 },
-    labels: sorted.map(({ name }) => name),
+    labels: sorted.map(({ label }) => label),
     series: [{ name: 'inserts', values: sorted.map(({ value }) => value) }],
     bars: true,
   }
-  const about = `Closed loop, ${SATURATION_CONNECTIONS} connections. Bars are medians over the blocks, whiskers the lowest and the highest block. batched, pipelined, prepared and single are modes of this API; the other bars are the same service written with other frameworks and clients.`
+  const bound = boundText(servers)
+  const about = [
+    `Closed loop, ${SATURATION_CONNECTIONS} connections. Bars are medians over the blocks, whiskers the lowest and the highest block.`,
+    'Next to each name: the CPU that its process takes for an insert.',
+    ...(bound ? [bound] : []),
+    'batched, pipelined, prepared and single are modes of this API; the other bars are the same service written with other frameworks and clients.',
+  ].join(' ')
   return [drawn({ name: 'inserts', title: 'Durable inserts per second on one core', about, form })]
 }
 

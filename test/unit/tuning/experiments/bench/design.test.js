@@ -82,6 +82,27 @@ t.test('run.json keeps the inserts per second of each server, and their CPU', as
   t.match(servers[1], { kind: 'server', cpu_us_each: { median: Number }, is_lower_bound: Boolean })
 })
 
+t.test(
+  'the picture of inserts shows the CPU of each, and says if what limits the servers is outside their core',
+  async (t) => {
+    const contenders = ['no-op', 'prepared', 'express']
+    const pictureAt = (/** @type {number} */ core) => {
+      const records = runOf({ ...plan, contenders }, (/** @type {any} */ record) => {
+        const api = { ...record.probes.api, cpu_core_ratio: core, cpu_us_per_request: 50.12 }
+        return { ...record, probes: { ...record.probes, api } }
+      })
+      const found = analyse({ ...plan, contenders }, records, { not_applied: [] })
+      const drawn = bench.report(found).find(({ kind }) => kind === 'picture')
+      return /** @type {any} */ (drawn).picture
+    }
+    const { form, about } = pictureAt(0.5)
+    t.strictSame(form.labels, ['prepared, 50.1 us of CPU', 'express, 50.1 us of CPU'])
+    t.match(about, /Next to each name: the CPU that its process takes for an insert\./)
+    t.match(about, /None of these servers fills its core \(50 % to 50 % of it\): Postgres and the generator, outside/)
+    t.notMatch(pictureAt(0.95).about, 'None of these servers')
+  },
+)
+
 t.test('a pass puts one kind of load on every contender, and the last one offers half of what each took', async (t) => {
   const records = runOf(plan)
   const passes = records.map(({ at }) => `${at.block} ${at.kind}`)
