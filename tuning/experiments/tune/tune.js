@@ -46,12 +46,12 @@ const KNOB_LINES = Object.entries(KNOBS).map(([name, { about, levels }]) => {
 export const tune = {
   name: 'tune',
   about: 'which knob matters, by how much?',
-  details: `Measures every cell in randomised blocks, and reports what each knob does. Before that,\nthe limit of the first cell is proven, which says which knobs can matter at all.\n\nKnobs, with the levels of --preset full:\n${KNOB_LINES.join('\n')}`,
+  details: `Measures every combination of settings in randomised blocks, and reports what each knob does.\nBefore that, the limit of the first one is proven, which says which knobs can matter at all.\n\nKnobs, with the levels of --preset full:\n${KNOB_LINES.join('\n')}`,
   flags: {
     preset: {
       value: 'NAME',
       about:
-        'limits (default: pool, its timeout and open files, at levels around what is needed), pgbouncer (its pool and the API’s), growth (a large table, more indexes, Postgres’ upkeep), full (every knob alone), article (its eight cells)',
+        'limits (default: pool, its timeout and open files, at levels around what is needed), pgbouncer (its pool and the API’s), growth (a large table, more indexes, Postgres’ upkeep), full (every knob alone), article (its eight rows)',
       ...oneOf(['limits', ...Object.keys(PRESETS), 'article']),
     },
     knob: {
@@ -60,9 +60,13 @@ export const tune = {
       multiple: true,
     },
     quick: switchFlag('the limits preset with two levels of each knob and without the proof: about 3 minutes'),
-    blocks: numberFlag('passes over all cells (default: enough for an interval)', 1, 100),
+    blocks: numberFlag('passes over all combinations (default: enough for an interval)', 1, 100),
     capacity: {
-      ...numberFlag('capacity that the rates are shares of (default: measured, in the first cell)', 1, 1_000_000),
+      ...numberFlag(
+        'capacity that the rates are shares of (default: measured, with the first combination)',
+        1,
+        1_000_000,
+      ),
       value: 'RPS',
     },
     duration: durationFlag('duration of each trial (default 1s in limits, otherwise 2s)'),
@@ -81,8 +85,11 @@ export const tune = {
   size: (plan) => {
     const [visits, duration_s] = isArticle(plan)
       ? ['8 rows by two generators', articleDuration(plan)]
-      : [`${(plan.cells.length > 0 ? plan.cells : expectedCells(plan.is_quick)).length} cells`, matrixDuration(plan)]
-    return `${visits} in ${plan.blocks} blocks: about ${Math.ceil(duration_s / 60)} min`
+      : [
+          `${(plan.cells.length > 0 ? plan.cells : expectedCells(plan.is_quick)).length} combinations of settings`,
+          matrixDuration(plan),
+        ]
+    return `${visits}, each measured in ${plan.blocks} blocks: about ${Math.ceil(duration_s / 60)} min`
   },
   design: (plan, ...known) => (isArticle(plan) ? designArticle(plan, ...known) : designMatrix(plan, ...known)),
   open: (cell, place, { preset }) => (FILLED.has(preset) ? openFilled : openCell)(/** @type {Cell} */ (cell), place),
@@ -124,7 +131,9 @@ function planOf(flags) {
   if (!matrix) return { ...common, preset }
   const { knobs, cells, precision_ratio } = matrix
   if (cells.length > MAX_CELLS) {
-    throw new UsageError(`--knob: expected at most ${MAX_CELLS} cells, got ${cells.length}; leave out a knob or levels`)
+    throw new UsageError(
+      `--knob: expected at most ${MAX_CELLS} combinations of settings, got ${cells.length}; leave out a knob or levels`,
+    )
   }
   const search = {
     searches: true,

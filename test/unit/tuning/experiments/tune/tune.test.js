@@ -478,6 +478,16 @@ t.test('without --no-proof, --capacity and --quick, the plan proves', async (t) 
   t.ok(minutesOf({}) > minutesOf({ 'no-proof': true }), 'the proof is part of the estimate')
 })
 
+t.test('the announcement says what is measured, how often, and for how long', async (t) => {
+  const sizeOf = (/** @type {object} */ flags) => tune.size?.(tune.plan({ 'no-proof': true, ...flags }, {}))
+  t.match(
+    sizeOf({ knob: ['POOL_MAX=20,5'], blocks: 2 }),
+    /^2 combinations of settings, each measured in 2 blocks: about \d+ min$/,
+  )
+  t.match(sizeOf({ preset: 'article' }), /^8 rows by two generators, each measured in 6 blocks: about \d+ min$/)
+  t.match(tune.details, /Measures every combination of settings in randomised blocks/)
+})
+
 t.test('by default, levels lie around what the first trials show to be needed', async (t) => {
   const needs = { capacity_rps: 8000, statement_ms: 0.5, busy: 4, wait_ms: 125, open_files: 1040, nofile: 20_000 }
   t.strictSame(levelsOf(needs), [
