@@ -1,5 +1,5 @@
 import { capacityOf } from '../../../load/capacity/ladder.js'
-import { count, ratesText } from '../../../load/report/format.js'
+import { count } from '../../../load/report/format.js'
 import { number } from '../answers.js'
 import { closed, goodput, offered, ofPeak, rounded } from '../kit.js'
 
@@ -30,8 +30,7 @@ export const knee = {
       const guess = found.answers.predict
       // If no rate failed, the upper bound is unknown.
       const right = guess >= Number(low_rps) * (1 - NEAR) && guess <= Number(high_rps ?? low_rps) * (1 + NEAR)
-      const rates = low_rps === null && high_rps === null ? 'nothing was judged' : ratesText({ low_rps, high_rps })
-      return { right, text: `You said ${count(guess)}/s. Kept: ${rates}.` }
+      return { right, text: `You said ${count(guess)}/s. ${keptText({ low_rps, high_rps })}` }
     },
   },
   first: (found) => LADDER.map((share, i) => offered(RUNGS[i], SERVICE, ofPeak(found, share))),
@@ -51,6 +50,16 @@ export const knee = {
     const because = `kept, but the service also held ${count(held)}/s, and less than half of that was promised`
     return { solved: false, because }
   },
+}
+
+/** Up to which rate the promise was kept. @param {{ low_rps: number | null, high_rps: number | null }} bounds */
+function keptText({ low_rps, high_rps }) {
+  if (low_rps === null) {
+    return high_rps === null ? 'No rate could be judged.' : `The promise was broken already at ${count(high_rps)}/s.`
+  }
+  const upTo =
+    high_rps === null ? `at least ${count(low_rps)}/s` : `a rate between ${count(low_rps)} and ${count(high_rps)}/s`
+  return `The promise was kept up to ${upTo}.`
 }
 
 /** @param {Found} found */

@@ -105,6 +105,26 @@ t.test('at least eight, each once, and all but the first say what they need', as
   for (const { title } of EXERCISES) t.match(teacher, title)
 })
 
+t.test('at the knee, a guess is answered with the rates up to which the promise was kept', async (t) => {
+  const { before, first } = MADE.knee
+  const knee = EXERCISES.find(({ id }) => id === 'knee')
+  const textWith = (/** @type {any} */ trials) => {
+    const found = /** @type {any} */ ({ facts: LINUX, trials: { ...before, ...trials }, answers: { predict: 770 } })
+    return knee?.predict?.compare(found)?.text
+  }
+  t.equal(textWith(first), 'You said 770/s. The promise was kept up to a rate between 900 and 1,200/s.')
+  const all = (/** @type {string} */ verdict) =>
+    Object.fromEntries(
+      Object.entries(first).map(([name, record]) => [
+        name,
+        { .../** @type {any} */ (record), outcome: { verdict, because: '' } },
+      ]),
+    )
+  t.equal(textWith(all('pass')), 'You said 770/s. The promise was kept up to at least 2,000/s.')
+  t.equal(textWith(all('fail')), 'You said 770/s. The promise was broken already at 300/s.')
+  t.equal(textWith(all('invalid')), 'You said 770/s. No rate could be judged.')
+})
+
 t.test('the stand-in for vegeta is not solved by a few more connections, which still hold requests back', async (t) => {
   const { first, solves } = MADE.liar
   const withRate = (/** @type {any} */ record, /** @type {number} */ goodput_rps) => ({
