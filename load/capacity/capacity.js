@@ -82,7 +82,7 @@ export function answerOf(plan, records) {
 /** @param {Plan} plan @param {TrialRecord[]} records */
 function plateauStep(plan, records) {
   const own = of(records, 'plateau').filter(({ load }) => load.loop === 'closed')
-  for (const [i, connections] of PLATEAU_CONNECTIONS.entries()) {
+  for (const [i, connections] of rungsOf(plan).entries()) {
     const trials = own.filter(({ load }) => load.connections === connections)
     if (!isSettled(trials, isValid, MAX_INVALID)) {
       const load = { driver: plateauDriver(plan), loop: /** @type {const} */ ('closed'), rate_rps: null, connections }
@@ -95,6 +95,12 @@ function plateauStep(plan, records) {
     if (i > 0 && plateauOf(own) <= PLATEAU_GAIN * before) return null
   }
   return null
+}
+
+/** Numbers of connections of the closed loops, none above a pinned number: the search has no more, either. @param {Plan} plan */
+function rungsOf({ connections_max, connections: [pinned] }) {
+  const most = connections_max ? Number.POSITIVE_INFINITY : pinned
+  return [...new Set(PLATEAU_CONNECTIONS.map((connections) => Math.min(connections, most)))]
 }
 
 /** Offers more than got through in any trial so far, until the target cannot keep up, over no more connections than the ladder used. @param {Plan} plan @param {TrialRecord[]} records */

@@ -60,7 +60,7 @@ t.test(
     const closed = plateau.filter(({ load }) => load.loop === 'closed')
     t.strictSame(
       closed.map(({ load }) => load.connections),
-      [2, 8, 32, 128],
+      [2, 8, 32, 64],
     )
     t.ok(closed[0].load.warmup_s > closed[1].load.warmup_s, 'the first one warms up a cold target')
     t.strictSame(
@@ -69,6 +69,36 @@ t.test(
     )
   },
 )
+
+t.test('a pinned number of connections is the top rung of the closed loops, and of what follows', async (t) => {
+  const rows = /** @type {[number, number[]][]} */ ([
+    [1, [1]],
+    [4, [2, 4]],
+    [32, [2, 8, 32]],
+    [1000, [2, 8, 32, 128, 512]],
+  ])
+  for (const [pinned, expected] of rows) {
+    const plan = { ...PLAN, connections: [pinned] }
+    // Fast enough for each rung to bring more than the one before.
+    const records = runOf({ capacity_rps: 1_000_000, plan })
+    const plateau = of(records, 'plateau').map(({ load }) => load)
+    const closed = plateau.filter(({ loop }) => loop === 'closed')
+    t.strictSame(
+      closed.map(({ connections }) => connections),
+      expected,
+      `${pinned}`,
+    )
+    t.ok(
+      records.every(({ load }) => load.connections <= pinned),
+      `${pinned}: no trial has more`,
+    )
+  }
+  const free = runOf({ capacity_rps: 1_000_000, plan: { ...PLAN, connections: [], connections_max: 20_000 } })
+  t.ok(
+    of(free, 'plateau').some(({ load }) => load.connections === 512),
+    'unless none is pinned',
+  )
+})
 
 t.test(
   'a closed loop that got little through is a bad guess: what is offered doubles until the target is behind',
