@@ -82,6 +82,8 @@ export async function runExperiment({ experiment, run, plan, results }, io) {
   const wasOver = hasTrials && measured.length === before && run.finished_at
   Object.assign(state, findings.kept, { finished_at: wasOver ? run.finished_at : lab.now().toISOString() })
   if (!state.interrupted) state.problem ??= findings.problem
+  // What it lacks is only measured later. Until then, `none` goes with a problem, like anywhere else.
+  else if (state.answer === 'none') state.problem = 'the run was interrupted'
   if (state.problem && state.answer) state.answer = 'none'
   results.writeRun(state)
   const files = experiment.files?.(findings, state) ?? {}

@@ -199,6 +199,21 @@ t.test('Ctrl-C while the target opens: exit 130, and nothing is left', async (t)
   t.notOk(fs.existsSync(folder))
 })
 
+t.test(
+  'an interrupted search without an answer says that it was interrupted; one with an answer has no problem',
+  async (t) => {
+    const folder = newFolder(t)
+    const early = await simulate(sweep, ['--seed', '1', '--out', folder], serve, { interruptAfter: 8 })
+    const { answer, problem, interrupted, capacity } = early.run
+    t.strictSame([early.code, answer, problem, interrupted], [130, 'none', 'the run was interrupted', true])
+    t.match(capacity, { high_rps: null }, 'what was found so far is kept')
+    const whole = await simulate(sweep, ['--resume', folder], serve)
+    t.match(whole.run, { answer: 'interval', problem: null, interrupted: false })
+    const late = await simulate(sweep, ['--seed', '1', '--out', newFolder(t)], serve, { interruptAfter: 14 })
+    t.match(late.run, { answer: 'interval', problem: null, interrupted: true })
+  },
+)
+
 t.test('what a verb keeps open for further cells is closed before the bench, also after Ctrl-C', async (t) => {
   for (const interruptAfter of [undefined, 2]) {
     /** @type {any[]} */
