@@ -3,9 +3,6 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { attempt } from '../../sql/scratch.js'
 
-/** Scripts whose name differs from their verb. @type {Record<string, string>} */
-const VERB_OF = { 'bench:generators': 'generators' }
-
 /**
  * How to call an installed package; null in a checkout, which has its own scripts.
  * @param {string} root folder of the package @param {string} cwd @param {(file: string) => string} [read] a file
@@ -30,7 +27,5 @@ const COMMAND = installedCommand(fileURLToPath(new URL('../..', import.meta.url)
  */
 export function spoken(text, command = COMMAND) {
   if (command === null) return text
-  return text.replace(/\bnpm run (?:--silent )?([a-z][a-z:-]*)( --(?=\s))?/g, (_, script) => {
-    return `${command} ${VERB_OF[script] ?? script}`
-  })
+  return text.replace(/\bnpm run (?:--silent )?([a-z][a-z:-]*)( --(?=\s))?/g, (_, script) => `${command} ${script}`)
 }

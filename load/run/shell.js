@@ -40,7 +40,7 @@ const COMMON = {
 }
 
 /**
- * Runs the verb that a command line names. A URL in its place is the target of a sweep, by GET unless a flag says otherwise.
+ * Runs the verb that a command line names, by its own name or that of its npm script. A URL in its place is the target of a sweep.
  * @param {Record<string, Verb | Action>} verbs @param {string[]} command @param {Partial<Shell>} [shell]
  * @returns {Promise<number>} exit code
  * @typedef {{ stdin: Input, stdout: Output, stderr: Output, env: NodeJS.ProcessEnv, dotenvFile: string, signal: AbortSignal,
@@ -56,23 +56,21 @@ export async function main(verbs, command, shell = {}) {
     stderr.write('redline: expected Linux or macOS, got native Windows: use WSL (in PowerShell: wsl --install)\n')
     return EXIT.usage
   }
-  const [name = '', ...argv] = /^https?:/i.test(command[0] ?? '') ? sweepOf(command) : command
-  if (isHelp(name)) {
+  const [word = '', ...words] = isUrl(command[0]) ? ['sweep', ...command] : command
+  if (isHelp(word)) {
     stdout.write(
       `Redline: how many requests per second can a service sustain, and what limits it?\n\n${verbsText(verbs)}`,
     )
     return EXIT.answered
   }
-  if (!Object.hasOwn(verbs, name)) {
-    const likely = likelyName(name, Object.keys(verbs))
-    const isUrl = /[./:]/.test(name)
-    const hint = likely ? ` (did you mean ${likely}?)` : isUrl ? ' (a URL begins with http:// or https://)' : ''
-    const found = printable(keptUrl(name)) || 'none'
-    stderr.write(`redline: expected one of these verbs, got ${found}${hint}\n${verbsText(verbs)}`)
+  const name = Object.keys(verbs).find((own) => namesOf(own, verbs[own]).includes(word))
+  if (name === undefined) {
+    stderr.write(unknownText(word, verbs))
     return EXIT.usage
   }
   const verb = verbs[name]
   const flags = flagsOf(verb)
+  const argv = 'url' in flags ? withTarget(words) : words
   if (argv.some(isHelp)) {
     stdout.write(helpOf(name, verb, flags))
     return EXIT.answered
@@ -129,10 +127,33 @@ function goOnUnread({ code, message }) {
   process.stderr.write(`redline: the output could not be written: ${message}\n`)
 }
 
-/** Turns a URL into a sweep. By default, it uses GET, which changes nothing there. @param {string[]} command a URL, and flags of a sweep */
-function sweepOf(command) {
-  const isTold = command.some((word) => /^--(method|body|mix|replay)(=|$)/.test(word))
-  return ['sweep', '--url', ...command, ...(isTold ? [] : ['--method', 'GET'])]
+/** @param {string} [word] */
+function isUrl(word = '') {
+  return /^https?:/i.test(word)
+}
+
+/** Turns a leading URL into flags. Unless they say otherwise, it is loaded by GET, which changes nothing there. @param {string[]} words behind a verb */
+function withTarget(words) {
+  if (!isUrl(words[0])) return words
+  const isTold = words.some((word) => /^--(method|body|mix|replay)(=|$)/.test(word))
+  return ['--url', ...words, ...(isTold ? [] : ['--method', 'GET'])]
+}
+
+/** @param {string} name @param {Verb | Action} verb */
+function namesOf(name, { script = name }) {
+  return [name, script]
+}
+
+/** The likely correction, and the verbs. @param {string} word instead of a verb @param {Record<string, Verb | Action>} verbs */
+function unknownText(word, verbs) {
+  const likely = likelyName(
+    word,
+    Object.entries(verbs).flatMap(([name, verb]) => namesOf(name, verb)),
+  )
+  const ofUrl = /[./]|:\d/.test(word) ? 'a URL begins with http:// or https://' : null
+  const hint = likely ? `did you mean ${likely}?` : ofUrl
+  const found = printable(keptUrl(word)) || 'none'
+  return `redline: expected one of these verbs, got ${found}${hint ? ` (${hint})` : ''}\n${verbsText(verbs)}`
 }
 
 /** @param {string} word */
@@ -156,7 +177,7 @@ function flagsOf(verb) {
 
 /** @param {string} name @param {Verb | Action} verb @param {Record<string, Flag>} flags */
 function helpOf(name, { script = name, about, details, examples, ...verb }, flags) {
-  const operands = 'operands' in verb ? `${verb.operands} [flags]` : '[flags]'
+  const operands = 'operands' in verb ? `${verb.operands} [flags]` : 'url' in flags ? '[URL] [flags]' : '[flags]'
   const text = `${about[0].toUpperCase()}${about.slice(1)}${details ? `\n\n${details}` : ''}`
   return spoken(helpText(`npm run ${script} -- ${operands}\n\n${text}`, flags, examples))
 }

@@ -34,17 +34,24 @@ t.test('what every object has is no verb', async (t) => {
   }
 })
 
-t.test('a verb that is mistyped is guessed', async (t) => {
+t.test('a verb that is mistyped is guessed; what looks like a URL is told how one begins', async (t) => {
   const sweep = { about: '', flags: {}, examples: '', run: async () => ENDED }
+  const verbs = { sweep, generators: { ...sweep, script: 'bench:generators' } }
+  const table = '  npm run sweep              \n  npm run bench:generators   \n'
+  const ofUrl = ' (a URL begins with http:// or https://)'
   for (const [given, hint] of [
     ['swep', ' (did you mean sweep?)'],
-    ['report', ''],
-    ['api.test/user?key=hunter2', ' (a URL begins with http:// or https://)'],
+    ['bench:generater', ' (did you mean bench:generators?)'],
+    ['report', null],
+    ['my:script', null],
+    ['api.test/user?key=hunter2', ofUrl],
+    ['localhost:8080', ofUrl],
+    ['127.0.0.1', ofUrl],
   ]) {
     const shell = createShell()
-    t.equal(await main({ sweep }, [given], shell), 2)
-    const shown = given.replace('hunter2', '(withheld)')
-    t.match(shell.said.stderr, `redline: expected one of these verbs, got ${shown}${hint}\n`)
+    t.equal(await main(verbs, [String(given)], shell), 2)
+    const shown = String(given).replace('hunter2', '(withheld)')
+    t.equal(shell.said.stderr, `redline: expected one of these verbs, got ${shown}${hint ?? ''}\n${table}`)
   }
 })
 
@@ -86,6 +93,45 @@ t.test('a URL in place of a verb is the target of a sweep', async (t) => {
   t.strictSame({ ...command.given }, { url, body: '{}' }, 'a body is sent as the sweep would')
   t.equal(await main({ sweep }, [url, '--replay', 'access.log'], createShell()), 0)
   t.strictSame({ ...command.given }, { url, replay: 'access.log' }, 'a log has its own methods')
+})
+
+t.test('a URL behind a verb that takes one is its target, by the same method', async (t) => {
+  const url = 'http://127.0.0.1:8080/orders?page=1'
+  /** @type {any} */
+  let given
+  const text = { value: 'TEXT', about: '' }
+  const run = async (/** @type {any} */ command) => {
+    given = { ...command.given }
+    return ENDED
+  }
+  const sweep = { about: 'it', examples: '', flags: { url: text, rates: text, method: text, body: text }, run }
+  const verbs = { sweep, other: { about: '', examples: '', flags: { rates: text }, run } }
+  for (const [argv, expected] of /** @type {[string[], object][]} */ ([
+    [['sweep', url, '--rates', '5'], { url, rates: '5', method: 'GET' }],
+    [['sweep', url, '--method', 'PUT'], { url, method: 'PUT' }],
+    [['sweep', '--url', url], { url }],
+  ])) {
+    t.equal(await main(verbs, argv, createShell()), 0)
+    t.strictSame(given, expected, argv.join(' '))
+  }
+  const help = createShell()
+  t.equal(await main(verbs, ['sweep', '--help'], help), 0)
+  t.match(help.said.stdout, /^npm run sweep -- \[URL\] \[flags\]\n/)
+  const shell = createShell()
+  t.equal(await main(verbs, ['other', url], shell), 2)
+  t.match(shell.said.stderr, `expected only flags, got "${url.replace(/1$/, '(withheld)')}"`)
+})
+
+t.test('a verb is found by the name of its npm script, too', async (t) => {
+  const flags = { rates: { value: 'N', about: '' } }
+  const generators = { about: 'it', script: 'bench:generators', flags, examples: '', run: async () => ENDED }
+  for (const name of ['generators', 'bench:generators']) {
+    t.equal(await main({ generators }, [name], createShell()), 0, name)
+  }
+  const env = { npm_lifecycle_event: 'bench:generators', npm_config_rates: '5' }
+  const shell = createShell({ env })
+  t.equal(await main({ generators }, ['bench:generators'], shell), 2)
+  t.equal(shell.said.stderr, 'redline: npm took --rates for itself: write npm run bench:generators -- --rates …\n')
 })
 
 t.test('a run that answers exits 0, its text and its folder on stdout', async (t) => {
