@@ -144,7 +144,7 @@ function namesOf(name, { script = name }) {
   return [name, script]
 }
 
-/** The likely correction, and the verbs. @param {string} word instead of a verb @param {Record<string, Verb | Action>} verbs */
+/** One line with the likely correction, or the verbs if there is none. @param {string} word instead of a verb @param {Record<string, Verb | Action>} verbs */
 function unknownText(word, verbs) {
   const likely = likelyName(
     word,
@@ -153,7 +153,8 @@ function unknownText(word, verbs) {
   const ofUrl = /[./]|:\d/.test(word) ? 'a URL begins with http:// or https://' : null
   const hint = likely ? `did you mean ${likely}?` : ofUrl
   const found = printable(keptUrl(word)) || 'none'
-  return `redline: expected one of these verbs, got ${found}${hint ? ` (${hint})` : ''}\n${verbsText(verbs)}`
+  if (hint) return `redline: expected a verb, got ${found} (${hint})\n`
+  return `redline: expected one of these verbs, got ${found}\n${verbsText(verbs)}`
 }
 
 /** @param {string} word */

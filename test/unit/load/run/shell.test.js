@@ -51,7 +51,8 @@ t.test('a verb that is mistyped is guessed; what looks like a URL is told how on
     const shell = createShell()
     t.equal(await main(verbs, [String(given)], shell), 2)
     const shown = String(given).replace('hunter2', '(withheld)')
-    t.equal(shell.said.stderr, `redline: expected one of these verbs, got ${shown}${hint ?? ''}\n${table}`)
+    const said = hint ? `expected a verb, got ${shown}${hint}\n` : `expected one of these verbs, got ${shown}\n${table}`
+    t.equal(shell.said.stderr, `redline: ${said}`)
   }
 })
 
