@@ -16,17 +16,31 @@ const LEAST = 0.02
 /** Cost of a request to each resource, as medians over the trials near the capacity. @param {Pick<SweepFindings, 'capacity' | 'records'>} findings @returns {Block[]} */
 export function costBlocks({ capacity, records }) {
   const near = nearCapacity(capacity, records)
-  const rows = costsOf(near).map(({ resource, utilization, demand_us, own_us }) => {
+  const costs = costsOf(near)
+  const rows = costs.map(({ resource, utilization, demand_us, own_us }) => {
     return [resource, wholePercent(utilization), `${demand_us.toFixed(1)} us`, `${boundText(own_us, 3)}/s`]
   })
   if (rows.length === 0) return []
-  const about = `Medians of ${near.length} trials near the capacity. A resource that is busy for a share U of the time at X requests/s is saturated at X / U (the utilization law); a process that has a core of its own would be saturated at the rate of its row with "alone".`
   return [
     heading('What a request costs each resource', { detail: true }),
-    paragraph(about),
+    paragraph(aboutText(near.length, costs)),
     table(['resource', 'busy', 'per request', 'saturated at'], rows, { name: 'costs' }),
     ...[...biasText(near), ...pressureText(near)].map(paragraph),
   ]
+}
+
+/** How the costs were found, with an explanation of the rows that need one. @param {number} trials @param {ReturnType<typeof costsOf>} costs */
+function aboutText(trials, costs) {
+  const from = trials === 1 ? 'One trial' : `Medians of ${trials} trials`
+  const pool = costs.find(({ resource }) => resource === 'the database pool')
+  const texts = [
+    `${from} near the capacity. Beyond it, a request usually costs more, so a resource may be saturated at a lower rate than shown.`,
+    'A resource that is busy for a share U of the time at X requests/s is saturated at X / U (the utilization law).',
+    pool && `The pool's time per request is shared by its ${Math.round(pool.demand_us / pool.own_us)} connections.`,
+    costs.some(({ resource }) => resource.endsWith(' alone')) &&
+      'A row with "alone" counts one program on a core that it shares; it would be saturated at the rate shown if it had that core to itself.',
+  ]
+  return texts.filter(Boolean).join(' ')
 }
 
 /** Waits of tasks on the service's machine, other than for a core: for a slow disk, or for scarce memory. @param {TrialRecord[]} records */
@@ -63,7 +77,7 @@ function biasText(records) {
   if (seen.length === 0) return []
   const [counted, sampled] = [seen.map((one) => one.counted), seen.map((one) => one.sampled)].map(median)
   return [
-    `Postgres' wait events are sampled. The sampler saw ${sampled.toFixed(2)} active statements on average; by the service's own counters ${counted.toFixed(2)} were in flight, their way included.`,
+    `Postgres' wait events are sampled. The sampler saw ${sampled.toFixed(2)} active statements on average; by the service's own counters ${counted.toFixed(2)} were in flight, including the time on the way.`,
   ]
 }
 
