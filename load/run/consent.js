@@ -15,13 +15,13 @@ import { nameOf } from '../system/ssh/failures.js'
 /**
  * Announces what a run is about to send to services that are not its own, and asks for consent if one of them is on another machine.
  * @param {{ url?: string | null, shown_url?: string, sides?: Record<string, { url: string | null, shown_url?: string }>, mix?: MixPlan,
- *   rates_rps?: number[] | null, load_hosts?: string[] }} plan with its secrets resolved
+ *   rates_rps?: number[] | null, searches?: boolean, load_hosts?: string[] }} plan with its secrets resolved
  * @param {() => Pick<Step, 'load' | 'left_s'> | null} firstStep
  * @param {{ isAgreed?: boolean, ask: Ask, note: (text: string) => void }} how isAgreed: --yes was given
  * @throws {UsageError} without consent
  */
 export async function seekConsent(plan, firstStep, { isAgreed, ask, note }) {
-  const { url, shown_url, sides, mix, rates_rps, load_hosts = [] } = plan
+  const { url, shown_url, sides, mix, load_hosts = [] } = plan
   // A run with sides loads those, and no other.
   const loaded = sides ? Object.values(sides) : [{ url, shown_url }]
   const targets = loaded.flatMap(({ url, shown_url }) => {
@@ -30,9 +30,8 @@ export async function seekConsent(plan, firstStep, { isAgreed, ask, note }) {
   const first = targets.length > 0 ? firstStep() : null
   if (!mix || !first) return
   const names = targets.map(({ shown }) => shown).join(' and ')
-  const how = rates_rps ? 'sends them even if the service cannot keep up' : 'loads the service until it breaks'
   note(
-    `To ${names}, Redline will send ${requestText(mix)}: ${amountText(first, rates_rps, mix.replay)}. It ${how}, and cleans up nothing that the requests store or change.`,
+    `To ${names}, Redline will send ${requestText(mix)}: ${amountText(plan, first, mix.replay)} does not remove what the requests store or change.`,
   )
   const isElsewhere = load_hosts.some((host) => !isLoopbackName(nameOf(host)))
   // A name may mean another machine there. A number hardly does (that of a bridge which each machine has, such as docker0).
@@ -62,12 +61,18 @@ function requestText(mix) {
     : `${method} requests with the same ${count(bytes)} bytes as body`
 }
 
-/** @param {Pick<Step, 'load' | 'left_s'>} first @param {number[] | null} [rates_rps] @param {Replay} [replay] */
-function amountText({ load, left_s }, rates_rps, replay) {
+/** How long and how much: what a search sends depends on the service. @param {{ rates_rps?: number[] | null, searches?: boolean }} plan @param {Pick<Step, 'load' | 'left_s'>} first @param {Replay} [replay] */
+function amountText({ rates_rps, searches }, { load, left_s }, replay) {
   const { warmup_s, duration_s } = load
   const seconds = count(Math.ceil(left_s))
-  if (!rates_rps) return `up to its capacity and beyond, for about ${seconds} s (${count(1000 * left_s)} at 1,000/s)`
-  const length_s = (/** @type {number} */ rate_rps) => (replay ? playTime_s(replay, rate_rps) : duration_s)
-  const total = rates_rps.reduce((sum, rate_rps) => sum + rate_rps * (warmup_s + length_s(rate_rps)), 0)
-  return `about ${count(Math.round(total))} within ${seconds} s`
+  if (rates_rps) {
+    const length_s = (/** @type {number} */ rate_rps) => (replay ? playTime_s(replay, rate_rps) : duration_s)
+    const total = rates_rps.reduce((sum, rate_rps) => sum + rate_rps * (warmup_s + length_s(rate_rps)), 0)
+    return `about ${count(Math.round(total))} within ${seconds} s. It sends them even if the service cannot keep up, and`
+  }
+  if (searches) return `${SEARCH}. It`
+  return `as many as are answered in about ${seconds} s (${count(1000 * left_s)} at 1,000/s). It loads the service up to its limit, and`
 }
+
+const SEARCH =
+  'at rising rates until the service fails, usually for two to four minutes (longer if it is slow, the machine is noisy, or trials are long); at 10,000/s, that is more than a million requests'
