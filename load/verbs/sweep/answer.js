@@ -110,12 +110,10 @@ function unjudged(records) {
  * @param {Pick<SweepFindings, 'capacity' | 'records'>} findings
  */
 export function costNear({ capacity, records }) {
-  const costs_us = nearCapacity(capacity, records)
-    .flatMap(({ probes }) => probes.api.cpu_us_per_request ?? [])
-    .sort((a, b) => a - b)
+  const costs_us = nearCapacity(capacity, records).flatMap(({ probes }) => probes.api.cpu_us_per_request ?? [])
   if (costs_us.length < 2) return null
-  const [least_us, median_us, most_us] = [0, Math.floor(costs_us.length / 2), -1].map((i) => Number(costs_us.at(i)))
-  return { least_us, median_us, most_us, trials: costs_us.length }
+  const [least_us, most_us] = [Math.min(...costs_us), Math.max(...costs_us)]
+  return { least_us, median_us: median(costs_us), most_us, trials: costs_us.length }
 }
 
 /** @param {SweepFindings} findings */

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { markdownOf } from '../../../../../load/report/markdown.js'
-import { nearCapacity, sweepItems, sweepSentence } from '../../../../../load/verbs/sweep/answer.js'
+import { costNear, nearCapacity, sweepItems, sweepSentence } from '../../../../../load/verbs/sweep/answer.js'
 import { entryBlocks } from '../../../../../load/verbs/sweep/entries.js'
 
 const plan = { slo: { p99_ms: 100, success_ratio: 1 }, url: null }
@@ -69,6 +69,11 @@ t.test('unlike costs of a request are not blamed on the machine: its speed was m
   const two = [8, 9].map((trial) => ({ ...record(40, 8), trial }))
   t.match(textsOf({ records: [...records, record(20, 4), ...two] })[3], /\. Trials 8 and 9 did not count: the core had/)
   t.equal(textsOf({ records: [record(20), record(30)] }).length, 3, 'the speed was not measured')
+})
+
+t.test('of an even number of costs, the median is the mean of the middle two', async (t) => {
+  const records = /** @type {any} */ ([record(20), record(60), record(30), record(40)])
+  t.strictSame(costNear({ capacity, records }), { least_us: 20, median_us: 35, most_us: 60, trials: 4 })
 })
 
 t.test('figures near the capacity exclude the trials of a proof and those at another core speed', async (t) => {
