@@ -57,6 +57,7 @@ export const MACHINE = {
     what: 'CPU that others use now',
     why: 'the service, the generator and Postgres get only what is left',
     mend: 'end what else runs (top shows it), then look again',
+    past: 'when the run began, other programs used',
     of: 'machine',
     look({ busy, busiest }) {
       if (!busy) return null
@@ -70,6 +71,7 @@ export const MACHINE = {
     what: 'waiting for a core, last 10 s',
     why: 'there were more processes that wanted to run than cores; what still runs would be measured with the service',
     mend: 'wait some seconds and look again; top shows what runs',
+    past: 'in the 10 s before the run began, programs waited for a core',
     of: 'machine',
     look: ({ pressure_ratio: ratio }) => atMost(MAX_PRESSURE_RATIO, ratio, 'of the time'),
   },

@@ -15,7 +15,8 @@ import { MACHINE } from './machine.js'
  *   addresses (default 1), each with the full port range; loopback: whether the service is on this machine (default true)
  * @typedef {'load' | 'api' | 'machine' | 'lab'} Part of a setup: where load is sent from, where the API runs, either of them, or the
  *   lab itself
- * @typedef {{ what: string, why: string, mend: string }} About what was checked, why it matters, how to fix it
+ * @typedef {{ what: string, why: string, mend: string, past?: string }} About what was checked, why it matters, how to fix it; past: what
+ *   a report says before the value instead, once it is too late to fix it
  * @typedef {About & { of: Part, fresh?: boolean, look: (facts: Facts, plan: Planned) => Found | 0 | null }} Check fresh: only with a
  *   connection per request; look: returns null if the facts are unknown
  * @typedef {Partial<About> & { isOk: boolean, isUsable?: boolean, value: string }} Found overrides the check's own texts
@@ -32,8 +33,8 @@ export function preflight(facts, plan, parts = ['load', 'api', 'machine', 'lab']
   const checks = Object.entries({ ...LIMITS, ...MACHINE }).filter(([, { of, fresh }]) => {
     return parts.includes(of) && (!fresh || plan.fresh_connections)
   })
-  return checks.map(([check, { what, why, mend, look }]) => {
-    const about = { check, what, why, mend }
+  return checks.map(([check, { what, why, mend, past, look }]) => {
+    const about = { check, what, why, mend, ...(past && { past }) }
     const found = look(facts, plan)
     if (!found) return { ...about, value: 'unknown: not visible here', mend: `look by hand; ${mend}`, level: 'unseen' }
     const { isOk, isUsable, ...texts } = found
@@ -55,10 +56,13 @@ export function preflightOfHost(facts, plan, { host, facts: own, share_ratio }) 
 
 /** Names the host that findings are about. @param {Finding[]} findings @param {string} host */
 export function named(findings, host) {
-  return findings.map((finding) => ({ ...finding, what: `${finding.what}, ${host}` }))
+  return findings.map(({ what, past, ...finding }) => {
+    return { ...finding, what: `${what}, ${host}`, ...(past && { past: `on ${host}, ${past}` }) }
+  })
 }
 
 /** Formats a finding as one sentence without its full stop, for a run's warnings. @param {Finding} finding */
-export function sentenceOf({ what, value, why, mend }) {
+export function sentenceOf({ what, value, why, mend, past }) {
+  if (past) return `${past} ${value}, so its figures are less certain`
   return `${what}: ${value}; ${why}; ${mend}`
 }

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { preflight, preflightOfHost, sentenceOf } from '../../../../../load/verdict/preflight/preflight.js'
+import { named, preflight, preflightOfHost, sentenceOf } from '../../../../../load/verdict/preflight/preflight.js'
 
 /** A machine on which all is well. */
 const FINE = {
@@ -127,6 +127,29 @@ t.test('a finding on CPU use names the busiest programs', async (t) => {
     '20 % of a core (core 1: 20 %; chrome (pid 4711) 18 %), expected at most 5 %',
   )
 })
+
+t.test(
+  'a report says what other programs did when the run began, and gives no advice that comes too late',
+  async (t) => {
+    const found = findings({ busy: [{ core: '1', ratio: 0.2 }], pressure_ratio: 0.26, steal_ratio: 0.02 })
+    const sentences = found.filter(({ level }) => level !== 'ok').map(sentenceOf)
+    t.strictSame(sentences.slice(1), [
+      'when the run began, other programs used 20 % of a core (core 1: 20 %), expected at most 5 %, so its figures are less certain',
+      'in the 10 s before the run began, programs waited for a core 26 % of the time, expected at most 20 %, so its figures are less certain',
+    ])
+    t.match(
+      sentences[0],
+      /^CPU taken by the host: 2 % of all cores, .*; measure at another time/,
+      'advice that still helps',
+    )
+    const [busy] = named(
+      found.filter(({ check }) => check === 'other-processes'),
+      'u@a',
+    )
+    t.match(sentenceOf(busy), /^on u@a, when the run began, other programs used 20 %/)
+    t.match(busy, { what: 'CPU that others use now, u@a', mend: /look again/ }, 'doctor keeps its advice')
+  },
+)
 
 t.test('preflight', async (t) => {
   for (const [check, level, about, facts, plan] of /** @type {[string, string, string, object, object][]} */ (rows)) {
