@@ -189,11 +189,14 @@ export function ratioText({ ratio, low, high }) {
   return `${digits(ratio)}x ${interval}`
 }
 
-/** `0.66–0.996`: the end of an interval without 1 is not rounded to 1. @param {Pick<Effect, 'low' | 'high'>} interval */
+/** `0.66–0.996`: the end of an interval without 1 has a third digit, where two would make it 1. @param {Pick<Effect, 'low' | 'high'>} interval */
 export function intervalText({ low, high }) {
   const excludes = low > 1 || high < 1
-  const ends = [low, high].map((end) => (excludes && digits(end) === '1.00' ? end.toFixed(3) : digits(end)))
-  return ends.join('–')
+  const endText = (/** @type {number} */ end) => {
+    const isNear = excludes && digits(end) === '1.00' && end.toFixed(3) !== '1.000'
+    return isNear ? end.toFixed(3) : digits(end)
+  }
+  return `${endText(low)}–${endText(high)}`
 }
 
 /** @param {number} ratio */
