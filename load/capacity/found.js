@@ -1,3 +1,4 @@
+import { count } from '../report/format.js'
 import { failureText, stoppedText } from './advice.js'
 import { isRefused, isValid } from './ladder.js'
 import { errorsOf, of, plateauOf, searchPlan, speedOf, trialsOf } from './of-records.js'
@@ -76,7 +77,8 @@ function problemOf(plan, records, found) {
   }
   const bound = boundOf(records, found)
   const blame = String(bound?.outcome.blame)
-  const unjudged = bound && `at ${bound.load.rate_rps}/s, no trial could be judged: ${bound.outcome.because}`
+  const unjudged =
+    bound && `at ${count(Number(bound.load.rate_rps))}/s, no trial could be judged: ${bound.outcome.because}`
   if (UNEXPLAINED.includes(blame)) return unjudged
   const atOtherSpeed = speedProblem(records, found)
   if (atOtherSpeed) return atOtherSpeed

@@ -1,3 +1,4 @@
+import { count } from '../report/format.js'
 import { intervalAround } from './confidence.js'
 import { boundsOf, lasting, levelsOf, usualDuration } from './levels.js'
 import { rateInside, roundRate } from './rates.js'
@@ -124,8 +125,8 @@ export function searchProblem(trials, plan, interval) {
   const levels = levelsOf(trials, plan)
   const { low, high } = boundsOf(levels)
   if (!low && !high) {
-    const count = trials.filter(({ verdict }) => verdict === 'invalid').length
-    return `expected a rate with enough valid trials, got none: ${count} of ${trials.length} were invalid`
+    const invalid = trials.filter(({ verdict }) => verdict === 'invalid').length
+    return `expected a rate with enough valid trials, got none: ${invalid} of ${trials.length} were invalid`
   }
   const unsustained = sustainedProblem(trials, plan)
   if (unsustained) return unsustained
@@ -139,10 +140,10 @@ export function searchProblem(trials, plan, interval) {
     const isFinest = low && high && high.rate_rps - low.rate_rps <= 1
     const isBracket = isFinest && low_rps === low.rate_rps && high_rps === high.rate_rps
     if (isBracket || !(width > MOST_WIDTH.contested)) return null
-    return `the trials contradict each other: for a confidence of ${confidence}, the capacity may be anywhere from ${low_rps}/s to ${high_rps}/s`
+    return `the trials contradict each other: for a confidence of ${confidence}, the capacity may be anywhere from ${count(Number(low_rps))}/s to ${count(Number(high_rps))}/s`
   }
   if (width <= MOST_WIDTH.unsettled) return null
-  const between = `${low ? `${low.rate_rps}/s passed` : 'none passed'}, ${high ? `${high.rate_rps}/s failed` : 'none failed'}`
+  const between = `${low ? `${count(low.rate_rps)}/s passed` : 'none passed'}, ${high ? `${count(high.rate_rps)}/s failed` : 'none failed'}`
   const ignored = trials.filter(({ other_speed }) => other_speed).length
   const others = ignored > 0 ? `, of which ${ignored} did not count, as the core had another speed than usual` : ''
   return `the search had not settled after ${trials.length} trials${others}: ${between}`
@@ -153,7 +154,7 @@ export function sustainedProblem(trials, plan) {
   const { low } = boundsOf(levelsOf(trials, plan))
   if (!plan.sustains || !low || low.confirmed) return null
   const long = trials.filter(isLong(plan)).length
-  return `expected a rate at which the SLO is kept for ${plan.confirm_s} s, found none: ${long} trials were that long, and none passed at ${low.rate_rps}/s, the highest rate that is left`
+  return `expected a rate at which the SLO is kept for ${plan.confirm_s} s, found none: ${long} trials were that long, and none passed at ${count(low.rate_rps)}/s, the highest rate that is left`
 }
 
 /**

@@ -248,6 +248,7 @@ t.test('searchProblem says why there is no trustworthy answer', async (t) => {
     ['700P 980F', /^the search had not settled after 2 trials: 700\/s passed, 980\/s failed/, 'cut off'],
     ['700P 980F 980S 980S', /after 4 trials, of which 2 did not count, .* speed than usual: 700\/s/, 'at two speeds'],
     ['900P 980F 900P 980F 900I@8 900I@8 900I@8', /^expected a rate .* 3 of 7 were/, 'a rate that cannot be confirmed'],
+    ['7000P', /: 7,000\/s passed, none failed$/, 'a rate of four digits'],
     ['700P', /not settled after 1 trials: 700\/s passed, none failed$/, 'no upper bound'],
     ['700F', /not settled after 1 trials: none passed, 700\/s failed$/, 'no lower bound'],
     ['900P 980F 900P 980F', null, 'narrow enough: the confidence says how certain its edges are'],
@@ -270,7 +271,7 @@ t.test('searchProblem says why there is no trustworthy answer', async (t) => {
   t.match(given('1P@10 2F@10 1P@10 2F@10', 1, 3), /contradict/, 'but there is between these')
   t.match(
     given('900P 980F', 500, 1500),
-    /^the trials contradict each other: for a confidence of 0.9, the capacity may be anywhere from 500\/s to 1500\/s$/,
+    /^the trials contradict each other: for a confidence of 0.9, the capacity may be anywhere from 500\/s to 1,500\/s$/,
   )
 })
 

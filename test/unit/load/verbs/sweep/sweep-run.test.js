@@ -160,7 +160,7 @@ t.test('a service that loses rows above some rate has no capacity, and the rate 
   }
   const { code, run } = await simulate(sweep, ['--no-proof', '--out', `${memoryFolder(t)}/lost`], serve)
   t.equal(code, 1)
-  t.match(run.problem, /^at [\d.]+\/s, no trial could be judged: \d+ requests were answered 201, \d+ rows were stored/)
+  t.match(run.problem, /^at [\d,]+\/s, no trial could be judged: \d+ requests were answered 201, \d+ rows were stored/)
   t.equal(run.capacity?.bounded_by, undefined)
 })
 
