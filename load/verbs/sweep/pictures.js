@@ -145,22 +145,12 @@ function ofLoads({ plan: { slo } }, records, xOf, x, marks) {
 
 /** Use of the cores of the service, Postgres and the generator, by all programs together. @param {Records} records @returns {Record<string, Value>} */
 function coresOf(records) {
-  const uses = records.flatMap(({ target, probes }) => {
-    const host = probes.here ? " of the service's host" : ''
-    const here = [probes.postgres?.cores, probes.generator?.cores].map((cores) => {
-      return /** @type {[string, Value]} */ ([
-        coreName(cores),
-        (one) => busyShare(one.probes.here ?? one.probes.kernel, cores),
-      ])
-    })
-    return [
-      /** @type {[string, Value]} */ ([
-        coreName(target.cores, host),
-        (one) => busyShare(one.probes.kernel, target.cores),
-      ]),
-      ...here,
-    ]
-  })
+  /** @type {(name: string, cores: string | null | undefined, is: 'kernel' | 'here') => [string, Value]} */
+  const useOf = (name, cores, is) => [name, ({ probes }) => busyShare(probes[is] ?? probes.kernel ?? {}, cores)]
+  const uses = records.flatMap(({ target, probes: { postgres, generator, here } }) => [
+    useOf(coreName(target.cores, here ? " of the service's host" : ''), target.cores, 'kernel'),
+    ...[postgres?.cores, generator?.cores].map((cores) => useOf(coreName(cores), cores, 'here')),
+  ])
   return Object.fromEntries(uses)
 }
 

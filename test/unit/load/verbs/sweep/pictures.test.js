@@ -123,6 +123,8 @@ t.test('the picture of the resources names whose CPU it is, and shows each core 
   t.strictSame(url.form.series[0].points, [[1000, 0.25]], 'its size from its metrics')
   const many = pictureOf('resources', [made(1000, { api: { ...api, cpu_core_ratio: 2.5 } })])
   t.equal(many.form.y.max, undefined, 'several threads use more than a core')
+  const older = made(1000, { api: { cpu_core_ratio: 0.5 }, kernel: undefined, postgres: undefined })
+  t.strictSame(namesOf(pictureOf('resources', [older])), ['the service (CPU)'], 'older records lack the cores')
   const here = { cores: { 0: core(0.2) } }
   const far = made(1000, { kernel, here, generator: { cores: '0' } })
   t.strictSame(namesOf(pictureOf('resources', [far])), [
