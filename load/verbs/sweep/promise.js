@@ -101,7 +101,7 @@ function differenceText(passed, failed) {
   const alike = Number.isNaN(dear_us / cheap_us)
     ? 'were not longer'
     : 'were neither longer nor more expensive per request'
-  return `The failed trials ${alike}, and nothing that was recorded sets them apart: near the capacity, a short stall or another program is enough to fail a trial.`
+  return `The failed trials ${alike}. Near the capacity, a short stall or another program is enough to fail a trial.`
 }
 
 /** Median CPU time of a request (us); NaN if it is unknown. @param {TrialRecord[]} records */
