@@ -119,16 +119,23 @@ export class Results {
     this.writeText('run.json', `${JSON.stringify(run, null, 2)}\n`)
   }
 
-  /** @returns {TrialRecord[]} @throws {UsageError} when one is missing or damaged, or belongs to another run */
+  /** The trials of a run that nobody continues. @returns {TrialRecord[]} @throws {UsageError} as below, and when some are missing */
+  readAllTrials() {
+    const records = this.readTrials()
+    const least = Results.holdsRun(this.folder) ? leastTrials(this.readRun()) : 0
+    if (records.length >= least) return records
+    const expected = `${least} ${least === 1 ? 'trial' : 'trials'} or more in ${this.file('trials.ndjson')}, as run.json counts them`
+    throw new UsageError(`expected ${expected}, got ${records.length}: ${DAMAGED}`)
+  }
+
+  /** @returns {TrialRecord[]} @throws {UsageError} when one is damaged, or belongs to another run */
   readTrials() {
     const file = this.file('trials.ndjson')
-    const hasTrials = fs.existsSync(file)
-    if (!hasTrials && (!Results.holdsRun(this.folder) || this.isUnused())) return []
-    const run = this.readRun()
-    const { run_id, verb } = run
+    if (!fs.existsSync(file)) return []
+    const { run_id, verb } = this.readRun()
     // Text after the last newline is still being written, or was when its writer died.
-    const lines = hasTrials ? fs.readFileSync(file, 'utf8').split('\n').slice(0, -1) : []
-    const records = lines.flatMap((line, i) => {
+    const lines = fs.readFileSync(file, 'utf8').split('\n').slice(0, -1)
+    return lines.flatMap((line, i) => {
       if (line === '') return []
       const where = `${file}, line ${i + 1}`
       const record = parsed(line, where)
@@ -137,10 +144,6 @@ export class Results {
       const found = `one of ${record.experiment} in ${record.run_id}`
       throw new UsageError(`expected a trial of ${verb} in ${run_id} in ${where}, got ${found}: ${DAMAGED}`)
     })
-    const least = leastTrials(run)
-    if (records.length >= least) return records
-    const expected = `${least} ${least === 1 ? 'trial' : 'trials'} or more in ${file}, as run.json counts them`
-    throw new UsageError(`expected ${expected}, got ${records.length}: ${DAMAGED}`)
   }
 
   /** @param {TrialRecord} record */

@@ -2,23 +2,27 @@ import fs from 'node:fs'
 import t from 'tap'
 import { faults } from '../../../tuning/experiments/faults/faults.js'
 import { temporaryFolder } from '../../support/lab.js'
+import { wholeRun, wholeTrial } from '../../support/made-up/run.js'
 
 /** A trial of few-ports, which its fault makes invalid. @param {number} block */
 const trialOf = (block) => ({
+  ...wholeTrial(block + 1),
+  experiment: 'faults',
   at: { block },
   cell: { fault: 'few-ports' },
   limit: { resource: 'generator-ports' },
-  outcome: { verdict: 'invalid', blame: 'generator' },
+  outcome: { verdict: 'invalid', because: 'made up', blame: 'generator' },
 })
 
 /** Prepares a run whose part in a network namespace ends after these trials. @param {any} t @param {object[]} trials */
 async function prepared(t, trials) {
   const folder = temporaryFolder(t)
   fs.writeFileSync(`${folder}/trials.ndjson`, trials.map((trial) => `${JSON.stringify(trial)}\n`).join(''))
+  fs.writeFileSync(`${folder}/run.json`, JSON.stringify(wholeRun({ verb: 'faults' })))
   const unshare = `#!/bin/sh
 while [ "$1" != --out ]; do shift; done
 mkdir -p "$2"
-cp '${folder}/trials.ndjson' "$2"
+cp '${folder}/run.json' '${folder}/trials.ndjson' "$2"
 echo 'trial 1: few-ports' >&2
 echo 'redline: the database has gone' >&2
 exit 1

@@ -108,7 +108,7 @@ function pastIn(name, results) {
   if (run.verb !== sweep.name || run.problem || run.answer === 'none' || low_rps === null || high_rps === null)
     return null
   if (!run.machine) throw new UsageError('expected a machine in run.json, got none')
-  const records = results.readTrials()
+  const records = results.readAllTrials()
   const near = costNear({ capacity: run.capacity, records })
   const subject = subjectOf(run, records[0]?.settings)
   const figures = { middle_rps: Math.sqrt(low_rps * high_rps), cpu_us: near?.median_us ?? null }

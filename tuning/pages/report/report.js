@@ -83,7 +83,7 @@ export function sourcesOf(folders, verbs) {
     }
     if (!run.machine)
       throw new UsageError(`report: expected a run with trials in ${folder}, but it ended before its first`)
-    return { name: String.fromCharCode(65 + i), experiment, folder, run, records: results.readTrials() }
+    return { name: String.fromCharCode(65 + i), experiment, folder, run, records: results.readAllTrials() }
   })
 }
 

@@ -110,7 +110,7 @@ t.test(
     ])) {
       const run = JSON.stringify(wholeRun(changes))
       const folder = t.testdir({ 'run.json': run, ...(trials && { 'trials.ndjson': trials }) })
-      const read = () => new Results(folder).readTrials()
+      const read = () => new Results(folder).readAllTrials()
       if (!expected) {
         t.equal(read().length, trials ? 2 : 0, run)
         continue
