@@ -10,7 +10,7 @@ import { until } from '../../support/until.js'
 const CAMPAIGN = fileURLToPath(new URL('../../../tuning/pages/evidence/campaign.js', import.meta.url))
 const SHELL = fileURLToPath(new URL('../../../load/run/shell.js', import.meta.url))
 const RUNS = [
-  { name: 'first', minutes: 1, argv: ['soak', '--duration', '2s', '--rate', '50'] },
+  { name: 'first', minutes: 1, argv: ['soak', '--duration', '4s', '--rate', '50'] },
   {
     name: 'second',
     minutes: 1,

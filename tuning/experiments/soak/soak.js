@@ -3,12 +3,15 @@ import { durationFlag, numberFlag, seedFlag, switchFlag } from '../../../load/co
 import { answer, drawn } from '../../../load/report/blocks.js'
 import { xyPicture } from '../../../load/report/picture.js'
 import { localPlan } from '../../../load/run/plan.js'
-import { meanOf, median } from '../../../load/verdict/ranks.js'
+import { median } from '../../../load/verdict/ranks.js'
 import { groupBy } from '../../stats/design.js'
+import { CONFIDENCE } from '../../stats/effects.js'
+import { slopeInterval, slopeOf, stretchesOf } from './slope.js'
 
 /**
  * @import { Experiment } from '../../../load/run/experiment.js'
  * @import { Plan, Step, TrialRecord } from '../../../load/report/record.js'
+ * @import { Point } from './slope.js'
  */
 
 const DEFAULTS = { duration: 30 * 60_000, rate: 2000, connections: 64, seed: 1 }
@@ -17,11 +20,9 @@ const TIMEOUT_S = 10
 
 /** The load is divided into trials, each a sample. The first fifth of a process's samples is its start, which the slope ignores. */
 const SAMPLE_S = { usual: 30, quick: 10 }
-const MIN_SAMPLES = 3
+/** As many as a slope needs, even after an interruption in the first sample. */
+const MIN_SAMPLES = 6
 const START_SHARE = 0.2
-
-/** A line through fewer samples says nothing. */
-const MIN_STEADY_SAMPLES = 4
 
 /** Does anything grow that should not? Memory and open files under a steady load, and their slope. @type {Experiment<SoakPlan>} */
 export const soak = {
@@ -44,10 +45,14 @@ export const soak = {
     return { ...plan, rates_rps: [rate], connections: [connections], samples }
   },
   design,
-  analyse: (plan, records) => ({
-    problem: problemOf(plan, records),
-    growths: records.length === 0 ? [] : SHOWN.map((shown) => growthOf(shown, records)),
-  }),
+  analyse(plan, records) {
+    const growths = records.length === 0 ? [] : SHOWN.map((shown) => growthOf(shown, records))
+    return {
+      problem: problemOf(plan, records) ?? slopeProblem(growths),
+      kept: { growths: growths.map(keptGrowth) },
+      growths,
+    }
+  },
   report: ({ growths }) => [
     answer(growths.length === 0 ? 'Nothing was measured.' : growths.map(growthText).join(' ')),
     ...growths.map((/** @type {Growth} */ { what, name, y, points }) => {
@@ -79,6 +84,19 @@ function problemOf({ samples }, records) {
   return records.some(({ probes }) => probes.api.rss_bytes) ? null : 'this system does not tell the memory of a process'
 }
 
+/** @param {Growth[]} growths */
+function slopeProblem(growths) {
+  const unknown = growths.filter(({ points, per_hour }) => points.length > 0 && per_hour === null)
+  if (unknown.length === 0) return null
+  const names = unknown.map(({ what }) => what).join(' and ')
+  return `too few samples for a slope of ${names}: give a longer --duration`
+}
+
+/** A growth as run.json keeps it. @param {Growth} growth */
+function keptGrowth({ what, unit, per_hour, low_per_hour, high_per_hour, jumps }) {
+  return { what, unit: unit.trim() || what, per_hour, low_per_hour, high_per_hour, jumps }
+}
+
 /** A jump is as many times the usual change between two samples: a leak that is as large in each of them is none. */
 const JUMP_TIMES = 5
 
@@ -103,7 +121,7 @@ const SHOWN = /** @type {const} */ ([
   },
 ])
 
-/** @typedef {ReturnType<typeof growthOf>} Growth per_hour: null if too few samples for a slope; jumps: which the slope leaves out; points: by seconds since the start */
+/** @typedef {ReturnType<typeof growthOf>} Growth per_hour: null if too few samples for a slope; low, high: its interval, null if too few samples for one; jumps: which the slope leaves out; points: by seconds since the start */
 
 /** @param {SHOWN[number]} shown @param {TrialRecord[]} records at least one */
 function growthOf({ value, ...shown }, records) {
@@ -119,12 +137,15 @@ function growthOf({ value, ...shown }, records) {
   const least_jump = Math.max(shown.least_jump, JUMP_TIMES * medianStep(steady))
   const stretches = steady.map((own) => stretchesOf(own, least_jump))
   const per_s = slopeOf(stretches.flat())
+  const interval = per_s === null ? null : slopeInterval(stretches.flat())
   const values = points.map(([, y]) => y)
   return {
     ...shown,
     least: Math.min(...values),
     most: Math.max(...values),
     per_hour: per_s && per_s * 3600,
+    low_per_hour: interval && interval.low * 3600,
+    high_per_hour: interval && interval.high * 3600,
     jumps: stretches.flatMap((own) => own.slice(1).map(([[, after]], i) => after - Number(own[i].at(-1)?.[1]))),
     points,
   }
@@ -133,41 +154,18 @@ function growthOf({ value, ...shown }, records) {
 /** @param {[number, number]} point */
 const isFinitePoint = ([, y]) => Number.isFinite(y)
 
-/**
- * Points without a jump between them: a change of at least this much from one to the next.
- * @param {Point[]} points @param {number} least_jump @returns {Point[][]} one stretch more than there are jumps
- * @typedef {[x: number, y: number]} Point
- */
-export function stretchesOf(points, least_jump) {
-  const ends = points.flatMap(([, y], i) => (i > 0 && Math.abs(y - points[i - 1][1]) >= least_jump ? i : []))
-  return [0, ...ends].map((from, i) => points.slice(from, ends[i]))
-}
-
-/**
- * Least-squares slope that all stretches share, each with a level of its own, per unit of x; null if too few points.
- * @param {Point[][]} stretches
- */
-export function slopeOf(stretches) {
-  if (stretches.flat().length < MIN_STEADY_SAMPLES) return null
-  const sums = stretches.map((own) => {
-    const [mean_x, mean_y] = [meanOf(own.map(([x]) => x)), meanOf(own.map(([, y]) => y))]
-    const above = own.reduce((sum, [x, y]) => sum + (x - mean_x) * (y - mean_y), 0)
-    return [above, own.reduce((sum, [x]) => sum + (x - mean_x) ** 2, 0)]
-  })
-  const [above, below] = [0, 1].map((i) => sums.reduce((sum, own) => sum + own[i], 0))
-  return below > 0 ? above / below : null
-}
-
 /** Median change from one point to the next of the same series, up or down. @param {Point[][]} series */
 function medianStep(series) {
   return median(series.flatMap((points) => points.slice(1).map(([, y], i) => Math.abs(y - points[i][1])))) || 0
 }
 
 /** @param {Growth} growth */
-function growthText({ name, unit, least, most, per_hour, jumps, points }) {
+function growthText({ name, unit, least, most, per_hour, low_per_hour, high_per_hour, jumps, points }) {
   if (points.length === 0) return `${name}: not known on this system.`
   const sizes = jumps.map((size) => `${size > 0 ? '+' : '−'}${Math.round(Math.abs(size))}`).join(', ')
   const apart = jumps.length > 0 ? `, apart from ${jumps.length === 1 ? 'a jump' : 'jumps'} (${sizes}${unit})` : ''
+  const ends = [low_per_hour, high_per_hour].flatMap((end) => end?.toFixed(1) ?? [])
+  const interval = ends.length > 0 ? ` (${CONFIDENCE * 100} % interval: ${ends.join(' to ')})` : ''
   const slope = per_hour === null ? 'too few samples for a slope' : `slope ${per_hour.toFixed(1)}${unit} per hour`
-  return `${name}: between ${Math.round(least)} and ${Math.round(most)}${unit}, ${slope}${apart}.`
+  return `${name}: between ${Math.round(least)} and ${Math.round(most)}${unit}, ${slope}${interval}${apart}.`
 }

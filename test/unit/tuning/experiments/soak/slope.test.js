@@ -1,5 +1,6 @@
 import t from 'tap'
-import { slopeOf, soak, stretchesOf } from '../../../../../tuning/experiments/soak/soak.js'
+import { slopeInterval, slopeOf, stretchesOf } from '../../../../../tuning/experiments/soak/slope.js'
+import { soak } from '../../../../../tuning/experiments/soak/soak.js'
 
 t.test('a slope is that of the stretches between jumps', async (t) => {
   const rising = Array.from({ length: 10 }, (_, i) => /** @type {[number, number]} */ ([i * 10, 100 + i]))
@@ -16,6 +17,39 @@ t.test('a slope is that of the stretches between jumps', async (t) => {
   t.equal(slope(jumping.map(([x, y]) => [x, y - x / 10])), 0, 'nor do they hide that nothing grows')
   t.equal(slopeOf([rising.slice(0, 3)]), null)
   t.equal(slopeOf(rising.map((point) => [point])), null, 'nothing but jumps')
+})
+
+t.test('the interval of a slope contains it, whatever the jumps, and needs six pairs of points', async (t) => {
+  const noisy = Array.from({ length: 24 }, (_, i) => {
+    return /** @type {[number, number]} */ ([i * 10, 100 + i + ((i * 7) % 5) / 10])
+  })
+  const { low, high } = slopeInterval([noisy]) ?? { low: Number.NaN, high: Number.NaN }
+  t.ok(low > 0.09 && low < 0.1 && high > 0.1 && high < 0.11, `${low} to ${high}`)
+  const jumping = noisy.map(([x, y], i) => /** @type {[number, number]} */ ([x, y + (i >= 12 ? 50 : 0)]))
+  const apart = slopeInterval(stretchesOf(jumping, 8)) ?? { low: Number.NaN, high: Number.NaN }
+  t.ok(apart.low < 0.1 && apart.high > 0.1 && apart.high - apart.low < 0.05, 'a jump does not count')
+  t.equal(slopeInterval([noisy.slice(0, 11)]), null)
+  t.equal(slopeInterval(noisy.map((point) => [point])), null, 'nothing but jumps')
+})
+
+t.test('without a slope there is no answer, and run.json keeps what was found', async (t) => {
+  const few = soak.analyse({ ...PLAN, samples: 4 }, samplesOf('PPPP'), {})
+  t.equal(few.problem, 'too few samples for a slope of memory and files: give a longer --duration')
+  const none = { per_hour: null, low_per_hour: null, high_per_hour: null, jumps: [] }
+  t.strictSame(few.kept?.growths, [
+    { what: 'memory', unit: 'MiB', ...none },
+    { what: 'files', unit: 'files', ...none },
+  ])
+  const records = samplesOf('P'.repeat(20)).map((record, i) => {
+    const started_at = new Date(10_000 * i).toISOString()
+    return { ...record, started_at, probes: { api: { rss_bytes: (100 + i) * 2 ** 20, open_files: 30 } } }
+  })
+  const { problem, kept } = soak.analyse(PLAN, records, {})
+  t.equal(problem, null)
+  t.strictSame(kept?.growths, [
+    { what: 'memory', unit: 'MiB', per_hour: 360, low_per_hour: 360, high_per_hour: 360, jumps: [] },
+    { what: 'files', unit: 'files', per_hour: 0, low_per_hour: 0, high_per_hour: 0, jumps: [] },
+  ])
 })
 
 /** @param {string} verdicts a letter each: pass or invalid @param {object} [api] */
@@ -81,5 +115,8 @@ t.test('an interruption takes no samples away: each process has a start and a le
     probes: { api: { rss_bytes: mibOf(i) * 2 ** 20, open_files: 30 } },
   }))
   const [said] = /** @type {any[]} */ (soak.report(soak.analyse(PLAN, records, {})))
-  t.match(said.text, 'Memory (RSS): between 64 and 119 MiB, slope 360.0 MiB per hour. Open')
+  t.match(
+    said.text,
+    'Memory (RSS): between 64 and 119 MiB, slope 360.0 MiB per hour (95 % interval: 360.0 to 360.0). Open',
+  )
 })
