@@ -12,6 +12,7 @@ import { holdFolder, makeFolder, refuseForeign, refuseLinks, releaseFolder } fro
 /** Marks a folder as taken until the run writes its run.json. */
 const PLACEHOLDER = '{}\n'
 const DAMAGED = 'restore the file, or begin a new run'
+const DAMAGED_LINE = 'restore that line, or remove it, and --resume measures its trial again'
 
 /**
  * Creates a new run: its folder, and the initial content of its run.json.
@@ -48,9 +49,19 @@ export class Results {
       refuseForeign(folder)
       makeFolder(folder)
       holdFolder(folder, '--out')
+      const results = new Results(folder)
       // Another run may have come and gone since the folder was found empty.
-      fs.writeFileSync(path.join(folder, 'run.json'), PLACEHOLDER, { flag: 'wx' })
-      return new Results(folder)
+      const descriptor = fs.openSync(results.file('run.json'), 'wx')
+      try {
+        fs.writeSync(descriptor, PLACEHOLDER)
+      } catch (error) {
+        // A full disk has room for an empty file.
+        results.releaseUnused()
+        throw error
+      } finally {
+        fs.closeSync(descriptor)
+      }
+      return results
     } catch (error) {
       if (error instanceof UsageError) throw error
       throw new UsageError(`--out: expected a folder that can be written, got ${/** @type {Error} */ (error).message}`)
@@ -90,7 +101,7 @@ export class Results {
   }
 
   isUnused() {
-    return fs.readFileSync(this.file('run.json'), 'utf8') === PLACEHOLDER
+    return ['', PLACEHOLDER].includes(fs.readFileSync(this.file('run.json'), 'utf8'))
   }
 
   /** Removes a run that never began, so that its folder can be used again. */
@@ -106,8 +117,8 @@ export class Results {
     if (!Results.holdsRun(this.folder)) {
       throw new UsageError(`expected a results folder with a run.json, got ${this.folder}`)
     }
-    const run = parsed(fs.readFileSync(this.file('run.json'), 'utf8'), this.file('run.json'))
     if (this.isUnused()) throw new UsageError(`expected a run in ${this.folder}, but it ended before its first trial`)
+    const run = parsed(fs.readFileSync(this.file('run.json'), 'utf8'), this.file('run.json'))
     if (!run?.plan || !run.verb)
       throw new UsageError(`expected a run of Redline in ${this.folder}, got a run.json of something else`)
     refuseDamaged(run, ofRun(run), this.file('run.json'), DAMAGED)
@@ -138,17 +149,22 @@ export class Results {
     return lines.flatMap((line, i) => {
       if (line === '') return []
       const where = `${file}, line ${i + 1}`
-      const record = parsed(line, where)
-      refuseDamaged(record, OF_TRIAL, where, DAMAGED)
+      const record = parsed(line, where, DAMAGED_LINE)
+      refuseDamaged(record, OF_TRIAL, where, DAMAGED_LINE)
       if (record.run_id === run_id && record.experiment === verb) return [record]
       const found = `one of ${record.experiment} in ${record.run_id}`
-      throw new UsageError(`expected a trial of ${verb} in ${run_id} in ${where}, got ${found}: ${DAMAGED}`)
+      throw new UsageError(`expected a trial of ${verb} in ${run_id} in ${where}, got ${found}: ${DAMAGED_LINE}`)
     })
   }
 
   /** @param {TrialRecord} record */
   appendTrial(record) {
-    fs.appendFileSync(this.file('trials.ndjson'), `${JSON.stringify(record)}\n`, { flush: true })
+    const file = this.file('trials.ndjson')
+    try {
+      fs.appendFileSync(file, `${JSON.stringify(record)}\n`, { flush: true })
+    } catch (error) {
+      throw unwritten(file, error)
+    }
   }
 
   /** Writes atomically: no reader sees half a file, and a link is replaced, not its target. @param {string} name @param {string} text */
@@ -161,7 +177,7 @@ export class Results {
     } catch (error) {
       // A full disk leaves half of it.
       fs.rmSync(temporary, { force: true })
-      throw error
+      throw unwritten(this.file(name), error)
     }
   }
 
@@ -169,6 +185,12 @@ export class Results {
   file(name) {
     return path.join(this.folder, name)
   }
+}
+
+/** A failed write to an open file does not say to which one. @param {string} file @param {any} error of the system */
+function unwritten(file, { message, code }) {
+  const todo = ['ENOSPC', 'EDQUOT'].includes(code) ? ': make room there, then go on with --resume' : ''
+  return Object.assign(new Error(`${file} could not be written${todo}; the system said: ${message}`), { code })
 }
 
 /** Number of trials that a run has at least, by what its run.json says once it is finished. @param {any} run */
@@ -191,11 +213,11 @@ function newFolder(runId) {
   }
 }
 
-/** @param {string} text @param {string} where */
-function parsed(text, where) {
+/** @param {string} text @param {string} where @param {string} [advice] */
+function parsed(text, where, advice = DAMAGED) {
   try {
     return JSON.parse(text)
   } catch {
-    throw new UsageError(`expected JSON in ${where}, got ${text === '' ? 'nothing' : 'something else'}: ${DAMAGED}`)
+    throw new UsageError(`expected JSON in ${where}, got something else: ${advice}`)
   }
 }

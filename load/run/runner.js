@@ -47,6 +47,9 @@ const LAB = {
 
 /** @typedef {(cell: any, place: Place, plan: any) => Promise<Target>} Open */
 
+/** With what the problem of a run begins that could not go on. */
+export const BROKE_OFF = 'the run broke off'
+
 const NOTHING_YET = { interrupted: false, finished_at: null, problem: null }
 
 /**
@@ -75,7 +78,7 @@ export async function runExperiment({ experiment, run, plan, results }, io) {
     const hasBegun = hasTrials ? state.pinning : measured.length > 0
     if (isRefusal || !hasBegun) throw error
     state.interrupted = io.signal.aborted
-    if (!io.signal.aborted) state.problem = `the run broke off: ${/** @type {Error} */ (error).message}`
+    if (!io.signal.aborted) state.problem = `${BROKE_OFF}: ${/** @type {Error} */ (error).message}`
   }
   const findings = experiment.analyse(plan, measured, state)
   // A run that was resumed only to be reanalysed keeps the time at which it finished.

@@ -16,6 +16,7 @@ import { quoted } from '../system/ssh/remote.js'
 import { runVerb } from './experiment.js'
 import { lacksCredentials } from './plan-secrets.js'
 import { createProgress } from './progress.js'
+import { BROKE_OFF } from './runner.js'
 
 /**
  * @import { Input } from '../command/ask.js'
@@ -190,13 +191,18 @@ function print({ run, text, folder }, json, isResumable, stdout, stderr) {
     const written = ['report.md', 'report.html'].map((name) => `${folder}/${name}`).filter(existsSync)
     stdout.write(`\n${text}\n${written.length > 0 ? `\n${written.join('\n')}\n` : ''}`)
   }
+  const rest = printable(
+    spoken(
+      isResumable
+        ? `go on with: npm run ${run.verb} -- --resume ${quoted(String(folder))}${run.database?.kind === 'given' ? ' --database-url URL' : ''}${lacksCredentials(run.plan) ? ' and the flags of this run' : ''}`
+        : `what it measured is in ${folder ?? run.folder}`,
+    ),
+  )
   if (run.interrupted) {
-    const rest = isResumable
-      ? `go on with: npm run ${run.verb} -- --resume ${quoted(String(folder))}${run.database?.kind === 'given' ? ' --database-url URL' : ''}${lacksCredentials(run.plan) ? ' and the flags of this run' : ''}`
-      : `what it measured is in ${folder ?? run.folder}`
-    stderr.write(`interrupted; ${printable(spoken(rest))}\n`)
+    stderr.write(`interrupted; ${rest}\n`)
     return EXIT.interrupted
   }
-  if (run.problem) stderr.write(`redline: no trustworthy answer: ${printable(run.problem)}\n`)
+  const then = run.problem?.startsWith(BROKE_OFF) ? `; ${rest}` : ''
+  if (run.problem) stderr.write(`redline: no trustworthy answer: ${printable(run.problem)}${then}\n`)
   return run.problem ? run.exit_code || EXIT.noAnswer : (run.exit_code ?? EXIT.answered)
 }

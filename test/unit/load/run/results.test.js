@@ -40,8 +40,48 @@ t.test('a damaged run.json or trial is refused by name, whatever JSON it holds',
     t.match(ofRun.message, /^expected a run of Redline in .*, got a run\.json of something else$/, text)
     t.type(ofTrials, UsageError, text)
     const place = `${folder}/run/trials.ndjson, line 1`
-    t.equal(ofTrials.message, `expected an object in ${place}, got ${found}: restore the file, or begin a new run`)
+    t.equal(
+      ofTrials.message,
+      `expected an object in ${place}, got ${found}: restore that line, or remove it, and --resume measures its trial again`,
+    )
   }
+})
+
+t.test('a file that cannot be written is named, and what to do on a full disk', async (t) => {
+  const results = Results.create(`${t.testdir()}/run`, 'id')
+  const full = Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' })
+  const fails = () => {
+    throw full
+  }
+  t.intercept(fs, 'appendFileSync', { value: fails })
+  t.intercept(fs, 'renameSync', { value: fails })
+  const todo = 'could not be written: make room there, then go on with --resume; the system said: ENOSPC: no space left'
+  for (const [name, write] of /** @type {[string, () => void][]} */ ([
+    ['trials.ndjson', () => results.appendTrial(/** @type {any} */ (TRIAL))],
+    ['run.json', () => results.writeRun(WHOLE)],
+  ])) {
+    const error = caught(write)
+    t.equal(error.code, 'ENOSPC')
+    t.equal(error.message, `${results.folder}/${name} ${todo} on device, write`)
+  }
+})
+
+t.test('a folder that was begun on a full disk is as free as it was', async (t) => {
+  const out = `${t.testdir()}/run`
+  const restore = t.intercept(fs, 'writeSync', {
+    value: () => {
+      throw Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' })
+    },
+  })
+  t.equal(
+    caught(() => Results.create(out, 'id')).message,
+    '--out: expected a folder that can be written, got ENOSPC: no space left on device, write',
+  )
+  restore.restore()
+  t.notOk(fs.existsSync(out))
+  fs.mkdirSync(out)
+  fs.writeFileSync(`${out}/run.json`, '')
+  t.equal(Results.create(out, 'id').folder, out, 'nor does what older versions left keep it')
 })
 
 t.test('a run.json that lacks a field, or has one of another type, is refused in one line', async (t) => {
@@ -84,7 +124,10 @@ t.test('a trial that lacks a field, or belongs to another run, is refused with i
     const error = caught(() => new Results(folder).readTrials())
     t.type(error, UsageError)
     const place = `${folder}/trials.ndjson, line 3`
-    t.equal(error.message, `expected ${expected} in ${place}, got ${found}: restore the file, or begin a new run`)
+    t.equal(
+      error.message,
+      `expected ${expected} in ${place}, got ${found}: restore that line, or remove it, and --resume measures its trial again`,
+    )
   }
 })
 
@@ -158,20 +201,19 @@ t.test('what is not JSON is refused with its place', async (t) => {
   t.match(
     caught(() => results.readTrials()),
     {
-      message: `expected JSON in ${folder}/trials.ndjson, line 2, got something else: restore the file, or begin a new run`,
+      message: `expected JSON in ${folder}/trials.ndjson, line 2, got something else: restore that line, or remove it, and --resume measures its trial again`,
     },
   )
 })
 
 t.test('a file that is empty or binary is refused without printing it', async (t) => {
-  for (const [text, found] of [
-    ['', 'nothing'],
-    ['\u0000\u001b[2J{', 'something else'],
-  ]) {
+  const messageOf = (/** @type {string} */ text) => {
     const folder = t.testdir({ 'run.json': text })
-    const { message } = caught(() => new Results(folder).readRun())
-    t.equal(message, `expected JSON in ${folder}/run.json, got ${found}: restore the file, or begin a new run`)
+    return caught(() => new Results(folder).readRun()).message.replace(folder, 'run')
   }
+  t.equal(messageOf(''), 'expected a run in run, but it ended before its first trial')
+  const binary = '\u0000\u001b[2J{'
+  t.equal(messageOf(binary), 'expected JSON in run/run.json, got something else: restore the file, or begin a new run')
 })
 
 t.test('a folder that cannot be locked is refused as not writable', async (t) => {

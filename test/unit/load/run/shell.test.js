@@ -204,6 +204,13 @@ t.test('an interrupted run exits 130 and says how to go on', async (t) => {
   t.match(given.stderr, /--resume results\/1 --database-url URL\n$/)
 })
 
+t.test('a run that broke off exits 1, says why, and how to go on', async (t) => {
+  const problem = 'the run broke off: Postgres has gone'
+  const { code, stderr } = await ran(() => ({ ...ENDED, run: { ...RUN, problem }, text: null }))
+  t.equal(code, 1)
+  t.equal(stderr, `redline: no trustworthy answer: ${problem}; go on with: npm run made-up -- --resume results/1\n`)
+})
+
 t.test('whatever fails in an interrupted run is no problem of its own', async (t) => {
   const controller = new AbortController()
   const fails = () => {
