@@ -1,5 +1,6 @@
 import pg from 'pg'
 import { newUser, post, untilMetric } from './api.js'
+import { untilAtLock } from './database.js'
 import { within } from './until.js'
 
 /** @import { Api } from './api.js' */
@@ -22,9 +23,10 @@ export async function inOneBatch(api, databaseUrl, users, spoil = '') {
   try {
     await within('a lock on users', client.query('BEGIN; LOCK TABLE users'))
     const first = post(api.url, users[0])
-    await untilMetric(api, 'redline_in_flight_requests', 1)
+    await untilAtLock(databaseUrl)
     const others = users.slice(1).map((user) => post(api.url, user))
-    await untilMetric(api, 'redline_in_flight_requests', users.length)
+    // A request is in flight before its body has arrived, and waits afterwards.
+    await untilMetric(api, 'redline_waiting_requests', users.length - 1)
     await client.query(`${spoil}; COMMIT`)
     return await Promise.all([first, ...others])
   } finally {

@@ -139,8 +139,14 @@ t.test('a busy program is found, unless its pid is excluded', { skip: withoutPro
   t.teardown(() => busy.kill())
   const others = watchOthers()
   const find = (/** @type {number[]} */ ...own) => others(own).find(({ pid }) => pid === busy.pid)
-  await until('a busy loop among the others', () => find())
-  const { name, core_ratio } = find() ?? {}
+  /** @type {ReturnType<typeof find>} */
+  let found
+  // On a busy machine, it may have too small a share at the next look.
+  await until('a busy loop among the others', () => {
+    found = find()
+    return found
+  })
+  const { name, core_ratio } = found ?? {}
   t.equal(name, 'node')
   t.ok(Number(core_ratio) <= 1.5, `${core_ratio} of a core`)
   t.equal(find(Number(busy.pid)), undefined)
@@ -248,8 +254,10 @@ function wall_s({ now_ms }) {
 
 t.test('the CPU of a Postgres on this machine is found without a connection', { skip: withoutProc }, async (t) => {
   const { url, pid } = await newServer(t)
-  const [everywhere, nowhere] = [watchPostgresOn(coresOf(pid())), watchPostgresOn('4096')]
+  const nowhere = watchPostgresOn('4096')
   await until('a tick of CPU time', async () => {
+    // The CPU of servers that end meanwhile, such as those of other tests, is unknown.
+    const everywhere = watchPostgresOn(coresOf(pid()))
     await rows(url, 'SELECT count(*) FROM generate_series(1, 1000000)')
     return Number(everywhere()) > 0
   })
