@@ -100,8 +100,10 @@ function timesText({ times_recorded }, { mix }) {
 
 /** @param {TrialRecord[]} records */
 function unjudged(records) {
-  const most_rps = Math.max(0, ...records.filter(isValid).map(({ traffic }) => traffic.goodput_rps))
-  return `No open-loop rate was judged. Highest goodput seen: ${count(Math.round(most_rps))}/s`
+  const valid = records.filter(isValid)
+  const most_rps = Math.max(0, ...valid.map(({ traffic }) => traffic.goodput_rps))
+  const why = valid.some(({ load }) => load.rate_rps) ? 'No capacity follows' : 'No open-loop rate was judged'
+  return `${why}. Highest goodput seen: ${count(Math.round(most_rps))}/s`
 }
 
 /**
