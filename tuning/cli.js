@@ -6,7 +6,7 @@ import { sweep } from '../load/verbs/sweep/sweep.js'
 import { campaignOf } from './pages/evidence/campaign.js'
 import { history } from './pages/history/history.js'
 import { reportOn } from './pages/report/report.js'
-import { VERBS } from './verbs.js'
+import * as VERBS from './verbs.js'
 
 const verbs = { sweep, doctor, setup, ...VERBS }
 process.exitCode = await main(

@@ -5,7 +5,7 @@ import { parseCommand } from '../../load/command/flags.js'
 import { main } from '../../load/run/shell.js'
 import { sweep } from '../../load/verbs/sweep/sweep.js'
 import { reportOn } from '../../tuning/pages/report/report.js'
-import { VERBS } from '../../tuning/verbs.js'
+import * as VERBS from '../../tuning/verbs.js'
 import { createShell } from './shell.js'
 
 export const CHROMIUM = '/usr/bin/chromium'

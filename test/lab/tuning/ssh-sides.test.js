@@ -1,7 +1,7 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
-import { VERBS } from '../../../tuning/verbs.js'
+import * as VERBS from '../../../tuning/verbs.js'
 import { openHosts, withoutHosts } from '../../support/hosts.js'
 import { runHere } from '../../support/in-process.js'
 import { readRun, readTrials, temporaryFolder } from '../../support/lab.js'

@@ -1,7 +1,9 @@
 import t from 'tap'
 import { main } from '../../../load/run/shell.js'
-import { VERBS } from '../../../tuning/verbs.js'
+import * as VERBS from '../../../tuning/verbs.js'
 import { createShell } from '../../support/shell.js'
+
+const { 'second-opinion': secondOpinion } = VERBS
 
 /** @type {Record<string, [string[], RegExp][]>} */
 const WRONG = {
@@ -68,7 +70,7 @@ t.test('--quick asks for less, and a flag beside it wins', async (t) => {
     [VERBS.playbook, 'blocks', { blocks: 1 }, { blocks: 7000 }],
     [VERBS.soak, 'duration', { samples: 9, duration_s: 10 }, { samples: 6, duration_s: 7 / 6 }],
     [VERBS.overload, 'duration', { duration_s: 10 }, { duration_s: 7 }],
-    [VERBS['second-opinion'], 'blocks', { blocks: 1 }, { blocks: 7000 }],
+    [secondOpinion, 'blocks', { blocks: 1 }, { blocks: 7000 }],
   ]
   for (const [{ name, plan: planOf, flags }, flag, quick, beside] of rows) {
     // Only `faults` knows inside: it then starts no process to see what is possible here; only `gate` knows base.

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { NotApplied } from '../../../load/command/errors.js'
-import { VERBS } from '../../../tuning/verbs.js'
+import * as VERBS from '../../../tuning/verbs.js'
 import { casesOf } from '../../support/simulated/cases.js'
 import { createService, randomOf } from '../../support/simulated/service.js'
 import { memoryFolder, simulate } from '../../support/simulated/verb.js'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { VERBS } from '../../../tuning/verbs.js'
+import * as VERBS from '../../../tuning/verbs.js'
 import { casesOf } from '../../support/simulated/cases.js'
 import { checkCase } from '../../support/simulated/check.js'
 

@@ -3,7 +3,7 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { paragraph } from '../../../load/report/blocks.js'
 import { sweep } from '../../../load/verbs/sweep/sweep.js'
-import { VERBS } from '../../verbs.js'
+import * as VERBS from '../../verbs.js'
 import { sourcesOf, writeAgain } from '../report/report.js'
 
 /** @import { Picture } from '../../../load/report/picture.js' */
