@@ -1,6 +1,6 @@
 import { LAB_USER } from '../../load/generators/mix.js'
 import { destroy } from '../../sql/connection.js'
-import { ask, openSession } from './session.js'
+import { ask, openSession, plant } from './session.js'
 
 const NOT_ALLOWED = '42501'
 const CONNECT_TIMEOUT_MS = 5000
@@ -8,21 +8,10 @@ const CONNECT_TIMEOUT_MS = 5000
 const COLUMNS = ['email', 'password', 'lower(email)', 'email, password']
 
 /** Creates this many indexes besides the primary key, and returns a function that drops them. @param {string} databaseUrl @param {number} number */
-export async function addIndexes(databaseUrl, number) {
-  const session = await openSession(databaseUrl)
+export function addIndexes(databaseUrl, number) {
   const names = Array.from({ length: number }, (_, i) => `redline_index_${i + 1}`)
-  const drop = async () => {
-    await session.query(`DROP INDEX IF EXISTS ${names.join(', ')}`).finally(() => session.end())
-  }
-  try {
-    for (const [i, name] of names.entries()) {
-      await session.query(`CREATE ${i === 0 ? 'UNIQUE ' : ''}INDEX ${name} ON users (${COLUMNS[i]})`)
-    }
-  } catch (error) {
-    await drop().catch(() => {})
-    throw error
-  }
-  return drop
+  const creations = names.map((name, i) => `CREATE ${i === 0 ? 'UNIQUE ' : ''}INDEX ${name} ON users (${COLUMNS[i]})`)
+  return plant(databaseUrl, creations.join(';'), `DROP INDEX IF EXISTS ${names.join(', ')}`)
 }
 
 /**

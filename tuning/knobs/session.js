@@ -13,21 +13,30 @@ export async function openSession(databaseUrl, options) {
 }
 
 /**
- * Plants a trigger in a session of its own, and returns a function that removes it.
- * @param {string} databaseUrl @param {string} statements that create pg_temp.NAME and its trigger @param {string} name of the function
+ * Plants something in a session of its own, and returns a function that removes it.
+ * @param {string} databaseUrl @param {string} statements that create it @param {string} removal statement that drops it
  */
-export async function plantTrigger(databaseUrl, statements, name) {
+export async function plant(databaseUrl, statements, removal) {
   const session = await openSession(databaseUrl)
+  // The end of the session would drop a temporary object too, but at an unknown time.
+  const remove = async () => {
+    await session.query(removal).finally(() => session.end())
+  }
   try {
     await session.query(statements)
   } catch (error) {
-    await session.end()
+    await remove().catch(() => {})
     throw error
   }
-  // The end of the session would drop it too, but at an unknown time.
-  return async () => {
-    await session.query(`DROP FUNCTION pg_temp.${name} CASCADE`).finally(() => session.end())
-  }
+  return remove
+}
+
+/**
+ * Plants a trigger.
+ * @param {string} databaseUrl @param {string} statements that create pg_temp.NAME and its trigger @param {string} name of the function
+ */
+export function plantTrigger(databaseUrl, statements, name) {
+  return plant(databaseUrl, statements, `DROP FUNCTION pg_temp.${name} CASCADE`)
 }
 
 /**
