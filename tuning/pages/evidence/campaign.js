@@ -1,4 +1,4 @@
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -54,12 +54,9 @@ export const campaignOf = (runs = RUNS, rest_ms = REST_MS) => ({
     const ended = (/** @type {string | null} */ problem) => {
       const states = statesOf(folder, asked)
       const text = states.map(({ name, state }) => `${name}: ${state}\n`).join('')
+      const run = { verb: 'evidence', folder, problem, interrupted: signal.aborted, runs: states }
       // It has no report of its own.
-      return {
-        run: { verb: 'evidence', folder, problem, interrupted: signal.aborted, runs: states },
-        text,
-        folder: null,
-      }
+      return { run, text, folder: null }
     }
     refuseMixture(folder, runs, given.adopt ? undefined : originOf(await redlineCommit(), describeMachine()))
     if (given.adopt) {
@@ -169,8 +166,6 @@ const originOf = (commit, { cpu_model, cores }) => `commit ${commit} on ${cpu_mo
 /** @param {string} from @param {string} to */
 function adopt(from, to) {
   rmSync(to, { recursive: true, force: true })
-  mkdirSync(to, { recursive: true })
-  for (const file of readdirSync(from).filter((name) => COMMITTED_FILES.test(name))) {
-    cpSync(path.join(from, file), path.join(to, file))
-  }
+  const isCommitted = (/** @type {string} */ file) => file === from || COMMITTED_FILES.test(path.basename(file))
+  cpSync(from, to, { recursive: true, filter: isCommitted })
 }
