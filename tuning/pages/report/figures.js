@@ -76,22 +76,21 @@ function figuresOf(sources, answers) {
     return run.verb === 'sweep' ? groups.set(NEAR, nearCapacity(answers[i].capacity, records)) : groups
   })
   const names = [...grouped[0].keys()].filter((name) => grouped.every((own) => own.has(name)))
-  return names.flatMap((group) =>
-    Object.entries(MEASURES).flatMap(([measure, { value, better }]) => {
-      const samples = grouped.map((own) => {
-        // Zero has no logarithm.
-        return (own.get(group) ?? []).map((record) => Number(value(record))).filter((one) => one > 0)
-      })
-      // At different rates, the cost of a request can still be compared.
-      const isComparable =
-        measure === 'cpu' || (group !== NEAR && isSameRate(grouped.map((own) => own.get(group) ?? [])))
-      if (samples.some((sample) => sample.length === 0) || !isComparable) return []
+  return names.flatMap((group) => {
+    const records = grouped.map((own) => own.get(group) ?? [])
+    // At different rates, the cost of a request can still be compared.
+    const measures = group !== NEAR && isSameRate(records) ? Object.keys(MEASURES) : ['cpu']
+    return measures.flatMap((measure) => {
+      const { value, better } = MEASURES[measure]
+      // Zero has no logarithm.
+      const samples = records.map((own) => own.map((record) => Number(value(record))).filter((one) => one > 0))
+      if (samples.some((sample) => sample.length === 0)) return []
       const [first, ...others] = samples
       const trials = samples.map((sample) => sample.length)
       const ratios = others.map((sample) => ratioOf(sample, first, better))
       return [{ group, measure, medians: samples.map(median), trials, ratios }]
-    }),
-  )
+    })
+  })
 }
 
 /** Rates that differ by less are the same load. */
