@@ -88,6 +88,11 @@ export function promised({ outcome }) {
   return { solved: outcome.verdict === 'pass', because: outcome.because }
 }
 
+/** An outcome of an exercise that is not solved. @param {string} because */
+export function unsolved(because) {
+  return { solved: false, because }
+}
+
 /** The limit of a trial, with its figures. @param {TrialRecord} trial */
 export function limitText({ limit, outcome }) {
   if (outcome.verdict === 'invalid') return `This trial says nothing about the service: ${outcome.because}.`

@@ -1,5 +1,5 @@
 import { pair, prose } from '../answers.js'
-import { AUDIT_LOCK_MS, closed, goodput, offered, PATIENT, rounded } from '../kit.js'
+import { AUDIT_LOCK_MS, closed, goodput, offered, PATIENT, rounded, unsolved } from '../kit.js'
 
 /**
  * @import { Cell } from '../../../load/report/record.js'
@@ -69,17 +69,11 @@ export const incident = {
   ],
   outcome: ({ trials, answers: { limits, turn } }) => {
     const { verdict, because } = trials[both(turn)].outcome
-    if (verdict !== 'pass') return { solved: false, because: `with both changes, ${because}` }
+    if (verdict !== 'pass') return unsolved(`with both changes, ${because}`)
     const untouched = limits.find((/** @type {string} */ limit) => !turn.includes(LIFTED_BY[limit]))
-    if (untouched) {
-      return {
-        solved: false,
-        because: `the promise is kept, but you named ${untouched}, and nothing was done about it`,
-      }
-    }
+    if (untouched) return unsolved(`the promise is kept, but you named ${untouched}, and nothing was done about it`)
     const enough = turn.find((/** @type {string} */ change) => trials[only(change)].outcome.verdict === 'pass')
-    if (enough)
-      return { solved: false, because: `"${enough}" alone keeps the promise, so the other change was not needed` }
+    if (enough) return unsolved(`"${enough}" alone keeps the promise, so the other change was not needed`)
     return { solved: true, because: 'the promise is kept with both changes, and broken with either one alone' }
   },
   explain: {

@@ -1,7 +1,7 @@
 import { capacityOf } from '../../../load/capacity/ladder.js'
 import { count } from '../../../load/report/format.js'
 import { number } from '../answers.js'
-import { closed, goodput, offered, ofPeak, rounded } from '../kit.js'
+import { closed, goodput, offered, ofPeak, rounded, unsolved } from '../kit.js'
 
 /** @import { Found, Rules } from '../exercise.js' */
 
@@ -44,11 +44,10 @@ export const knee = {
   outcome: (found) => {
     const promised = found.answers.turn
     const broken = PROMISES.find((name) => found.trials[name].outcome.verdict !== 'pass')
-    if (broken) return { solved: false, because: `the promise was broken: ${found.trials[broken].outcome.because}` }
+    if (broken) return unsolved(`the promise was broken: ${found.trials[broken].outcome.because}`)
     const held = Number(boundsOf(found).low_rps)
     if (promised >= TIMID * held) return { solved: true, because: `${count(promised)}/s was kept twice` }
-    const because = `kept, but the service also held ${count(held)}/s, and less than half of that was promised`
-    return { solved: false, because }
+    return unsolved(`kept, but the service also held ${count(held)}/s, and less than half of that was promised`)
   },
 }
 
