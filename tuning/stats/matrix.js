@@ -44,9 +44,7 @@ export function nextTrial(matrix, records, notApplied) {
     return { ...peak, at: { ...peak.at, phase: PEAK }, left_s: durationOf(matrix) }
   }
   const units = visits.map(unitOf)
-  const repeated = new Set(
-    [...groupBy(units, (unit) => unit)].filter(([, own]) => own.length > 1).map(([unit]) => unit),
-  )
+  const repeated = new Set([...groupBy(units, String)].filter(([, own]) => own.length > 1).map(([unit]) => unit))
   const trials = groupBy(records, (record) => placeOf(record, record.at.kind, repeated))
   for (const [i, visit] of visits.entries()) {
     if (out.has(cellName(visit.cell))) continue

@@ -99,11 +99,8 @@ export const MACHINE = {
 /** @param {{ ok: number, warn: number }} bounds @param {number | null} ratio @param {string} of */
 function atMost({ ok, warn }, ratio, of) {
   if (ratio === null) return null
-  return {
-    isOk: ratio <= ok,
-    isUsable: ratio <= warn,
-    value: `${percent(ratio)} ${of}, expected at most ${percent(ok)}`,
-  }
+  const value = `${percent(ratio)} ${of}, expected at most ${percent(ok)}`
+  return { isOk: ratio <= ok, isUsable: ratio <= warn, value }
 }
 
 /** @param {number} ratio */
