@@ -60,9 +60,8 @@ function described(machine) {
  * @param {Source['records']} records
  */
 function settingsOf(records) {
-  const usual = records.flatMap(({ at, cell, settings }) =>
-    at.relaxed ? [] : without(Object.keys(cell ?? {}), settings),
-  )
+  const unrelaxed = records.filter(({ at }) => !at.relaxed)
+  const usual = unrelaxed.map(({ cell, settings }) => without(Object.keys(cell ?? {}), settings))
   const own = [...new Set(usual.flatMap(Object.keys))].filter((name) => !name.endsWith('PORT'))
   const levelsOf = (/** @type {string} */ name) => new Set(usual.flatMap((settings) => settings[name] ?? []))
   return Object.fromEntries(own.map((name) => [name, [...levelsOf(name)].join(', ')]))
