@@ -93,12 +93,8 @@ export function findPgbouncer(places = PLACES) {
 function writeFiles(place, options) {
   const { host, port, user, password } = new pg.Client({ connectionString: place.databaseUrl })
   const given = [...new URL(place.databaseUrl).searchParams].filter(([name]) => Object.hasOwn(CERTIFICATES, name))
-  const copies = given.map(([name, from]) => ({
-    setting: CERTIFICATES[name],
-    from,
-    to: path.join(options.folder, name),
-  }))
-  const certificates = copies.map(({ setting, to }) => `${setting} = ${to}`)
+  const copies = given.map(([name, from]) => ({ name, from, to: path.join(options.folder, name) }))
+  const certificates = copies.map(({ name, to }) => `${CERTIFICATES[name]} = ${to}`)
   const server = { host, port, user: String(user), isVerified: asksForTls(place), certificates }
   const [config, users] = ['pgbouncer.ini', 'users.txt'].map((name) => path.join(options.folder, name))
   writeFileSync(config, pgbouncerConfig({ ...options, server }), { mode: 0o600 })
