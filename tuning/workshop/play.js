@@ -32,16 +32,10 @@ function rowOf({ number, title }) {
   process.stdout.write(transcript)
   const isSolved = state.stage === 'done' && codes.every((code) => code === 0)
   if (!isSolved) process.exitCode = 1
-  const [wrong, ...others] = state.outcomes.map(
-    ({ solved, because }) => `${solved ? 'solved' : 'not solved'}: ${because}`,
-  )
-  return [
-    `${number}. ${title}`,
-    wrong ?? 'not judged',
-    others.at(-1) ?? 'not judged',
-    String(state.round),
-    `${((performance.now() - started_ms) / 1000).toFixed(0)} s`,
-  ]
+  const texts = state.outcomes.map(({ solved, because }) => `${solved ? 'solved' : 'not solved'}: ${because}`)
+  const [wrong = 'not judged', ...others] = texts
+  const took = `${((performance.now() - started_ms) / 1000).toFixed(0)} s`
+  return [`${number}. ${title}`, wrong, others.at(-1) ?? 'not judged', String(state.round), took]
 }
 
 /**
