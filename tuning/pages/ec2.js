@@ -11,14 +11,9 @@ export function pricesBlocks() {
     return usd / (per === 'GB-month' ? HOURS_PER_MONTH : 1)
   }
   const rows = Object.entries(list.items).map(([name, { usd, per, source }]) => {
-    const used = exercise.items[name] ?? 0
-    return [
-      `\`${name}\``,
-      `${usd} per ${per}`,
-      String(used || ''),
-      used ? decimal(used * hourly(name), 4) : '',
-      list.sources[source],
-    ]
+    const used = exercise.items[name]
+    const quantities = used ? [String(used), decimal(used * hourly(name), 4)] : ['', '']
+    return [`\`${name}\``, `${usd} per ${per}`, ...quantities, list.sources[source]]
   })
   const sum = (/** @type {Record<string, number>} */ items) => {
     return Object.entries(items).reduce((usd, [name, used]) => usd + used * hourly(name), 0)
