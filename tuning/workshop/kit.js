@@ -88,6 +88,11 @@ export function promised({ outcome }) {
   return { solved: outcome.verdict === 'pass', because: outcome.because }
 }
 
+/** An outcome that a gain in goodput decides. @param {number} gain as a factor @param {number} least */
+export function gained(gain, least) {
+  return { solved: gain >= least, because: `goodput is ${gain.toFixed(2)} x what it was` }
+}
+
 /** An outcome of an exercise that is not solved. @param {string} because */
 export function unsolved(because) {
   return { solved: false, because }

@@ -1,6 +1,6 @@
 import { figure } from '../../../load/report/format.js'
 import { choice, number } from '../answers.js'
-import { closed, goodput, guessedNumber, times } from '../kit.js'
+import { closed, gained, goodput, guessedNumber, times } from '../kit.js'
 
 /** @import { Facts, Measurement, Rules } from '../exercise.js' */
 
@@ -52,10 +52,7 @@ export const hash = {
   outcome: (found) => {
     const { facts, answers } = found
     const gain = (/** @type {string} */ name) => times(found, name, 'many')
-    if (answers.turn !== 'none') {
-      const because = `goodput is ${gain(answers.turn).toFixed(2)} x what it was`
-      return { solved: gain(answers.turn) >= GAIN, because }
-    }
+    if (answers.turn !== 'none') return gained(gain(answers.turn), GAIN)
     const best = knobsOf(facts).reduce((a, b) => (gain(a) >= gain(b) ? a : b))
     const because = `with the best of them, ${best}, goodput is ${gain(best).toFixed(2)} x what it was`
     return { solved: gain(best) < GAIN, because }

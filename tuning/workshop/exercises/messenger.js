@@ -3,7 +3,7 @@ import { proofText, undosedTexts } from '../../../load/report/proof.js'
 import { LEAD_S } from '../../../load/verdict/dose/dosing.js'
 import { elasticitiesOf } from '../../../load/verdict/proof.js'
 import { choice, number } from '../answers.js'
-import { closed, guessedNumber, PATIENT, times } from '../kit.js'
+import { closed, gained, guessedNumber, PATIENT, times } from '../kit.js'
 
 /**
  * @import { Suspect } from '../../../load/report/record.js'
@@ -86,10 +86,7 @@ export const messenger = {
     const { cell, clients = CLIENTS } = KNOBS[answers.turn]
     return [closed(answers.turn, { ...SERVICE, ...cell }, clients)]
   },
-  outcome: (found) => {
-    const gain = times(found, found.answers.turn, 'peak')
-    return { solved: gain >= GAIN, because: `goodput is ${gain.toFixed(2)} x what it was` }
-  },
+  outcome: (found) => gained(times(found, found.answers.turn, 'peak'), GAIN),
 }
 
 /** Elasticity of the throughput with respect to Postgres's speed: that of a bottleneck where no dose could show it. @param {Found} found */
