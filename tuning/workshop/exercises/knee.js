@@ -53,12 +53,10 @@ export const knee = {
 
 /** Up to which rate the promise was kept. @param {{ low_rps: number | null, high_rps: number | null }} bounds */
 function keptText({ low_rps, high_rps }) {
-  if (low_rps === null) {
-    return high_rps === null ? 'No rate could be judged.' : `The promise was broken already at ${count(high_rps)}/s.`
-  }
-  const upTo =
-    high_rps === null ? `at least ${count(low_rps)}/s` : `a rate between ${count(low_rps)} and ${count(high_rps)}/s`
-  return `The promise was kept up to ${upTo}.`
+  if (low_rps === null && high_rps === null) return 'No rate could be judged.'
+  if (low_rps === null) return `The promise was broken already at ${count(Number(high_rps))}/s.`
+  if (high_rps === null) return `The promise was kept up to at least ${count(low_rps)}/s.`
+  return `The promise was kept up to a rate between ${count(low_rps)} and ${count(high_rps)}/s.`
 }
 
 /** @param {Found} found */
