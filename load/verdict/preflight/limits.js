@@ -61,9 +61,7 @@ export const LIMITS = {
     why: 'the API keeps files for its database connections and for itself, and closes client connections beyond the rest',
     mend: 'raise both limits where the API is started: ulimit -n as root, LimitNOFILE= in a unit, or plan fewer connections',
     of: 'api',
-    look({ api_nofile }, plan) {
-      return api_nofile && plan.pool_max && files(api_nofile, plan, plan.pool_max + API_FILES)
-    },
+    look: ({ api_nofile }, plan) => api_nofile && plan.pool_max && files(api_nofile, plan, plan.pool_max + API_FILES),
   },
   // listen() silently uses the lower of the two (Linux' __sys_listen). A client that finds the queue full resends its SYN
   // after a second (RFC 6298, 2.1).
