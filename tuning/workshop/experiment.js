@@ -68,13 +68,10 @@ export const exerciseExperiment = {
 export async function measure(asked, round, { exercise: { id, number }, state: { facts }, folder, seed, io }) {
   // A run that was killed before its first trial left only a placeholder.
   if (Results.holdsRun(folder)) new Results(folder).releaseUnused()
+  const argv = ['--exercise', String(number)]
   const begun = Results.holdsRun(folder)
     ? resumeRun(exerciseExperiment, folder)
-    : beginRun('workshop', {
-        argv: ['--exercise', String(number)],
-        out: folder,
-        plan: planOf({ exercise: id, facts, seed }),
-      })
+    : beginRun('workshop', { argv, out: folder, plan: planOf({ exercise: id, facts, seed }) })
   const measurements = facts.pinned ? asked : asked.map(warmedUp)
   const plan = { ...begun.run.plan, measurements, round }
   const allowed = coresOf('self')
