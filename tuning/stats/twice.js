@@ -53,11 +53,6 @@ const TRIMMED_SHARE = 0.2
  * @param {Pair[]} pairs @param {keyof typeof Z} [purpose] @returns {Estimate}
  */
 export function estimateOf(pairs, purpose = 'figures') {
-  return within(spreadOf(pairs), purpose)
-}
-
-/** What all intervals of the same pairs have in common. @param {Pair[]} pairs */
-function spreadOf(pairs) {
   const { length: blocks } = pairs
   const trimmed = Math.floor(TRIMMED_SHARE * blocks)
   const counted = blocks - 2 * trimmed
@@ -69,12 +64,8 @@ function spreadOf(pairs) {
   const ofCopies = copied.reduce((sum, noise) => sum + squaresOf(winsorized(noise, trimmed), 0) / 2, 0)
   const squares = squaresOf(winsorized(apart, trimmed)) / share + ofCopies
   const deviation = Math.sqrt(squares / ((1 + copies) * counted - 1))
-  return { blocks, mean, deviation, error: deviation * Math.sqrt(share / counted), freedom: 2 * counted - 1 }
-}
-
-/** @param {ReturnType<typeof spreadOf>} spread @param {keyof typeof Z} purpose @returns {Estimate} */
-function within({ blocks, mean, deviation, error, freedom }, purpose) {
-  const half = blocks < 2 ? Number.POSITIVE_INFINITY : quantile(Z[purpose], freedom) * error
+  const error = deviation * Math.sqrt(share / counted)
+  const half = blocks < 2 ? Number.POSITIVE_INFINITY : quantile(Z[purpose], 2 * counted - 1) * error
   const [ratio, low, high] = [mean, mean - half, mean + half].map(Math.exp)
   return { ratio, low, high, noise_ratio: Math.exp(Z.figures * deviation * Math.SQRT2), blocks }
 }
@@ -118,8 +109,7 @@ function quantile(z, freedom) {
  */
 export function verdictOf(pairs, { tolerance_ratio, isBetter }) {
   if (pairs.length < LEAST_BLOCKS) return 'undecided'
-  const spread = spreadOf(pairs)
-  const [worse, same] = [within(spread, 'worse'), within(spread, 'same')]
+  const [worse, same] = [estimateOf(pairs, 'worse'), estimateOf(pairs, 'same')]
   const [least, most] = isBetter === 'less' ? [worse.low, same.high] : [1 / worse.high, 1 / same.low]
   if (least > 1 + tolerance_ratio) return 'regressed'
   return most <= 1 + tolerance_ratio ? 'same or better' : 'undecided'
