@@ -86,9 +86,7 @@ export const MEANS = {
 
   /** Indexes in addition to the primary key; the catalogue lists them. */
   indexes: {
-    turn: async ({ databaseUrl }, level) => {
-      return level === 0 ? {} : { end: await addIndexes(databaseUrl, Number(level)) }
-    },
+    turn: unlessZero(async ({ databaseUrl }, number) => ({ end: await addIndexes(databaseUrl, number) })),
     readBack: async (_target, { databaseUrl }) => {
       const [{ number }] = await ask(
         databaseUrl,
@@ -100,18 +98,16 @@ export const MEANS = {
 
   /** Rows that are in the table before each trial; each trial's count of rows shows them. */
   rows: {
-    turn: ({ databaseUrl }, level) =>
-      level === 0 ? {} : { fill: (signal) => fillTable(databaseUrl, Number(level), signal) },
+    turn: unlessZero(({ databaseUrl }, rows) => ({ fill: (signal) => fillTable(databaseUrl, rows, signal) })),
     readBack: (_target, _place, level) => level,
   },
 
   /** A trigger that sleeps once per statement; an insert of no rows shows for how long. */
   trigger: {
-    turn: async ({ databaseUrl }, level) => {
-      if (level === 0) return {}
-      const delay = triggerSql('redline_delay', 'STATEMENT', `PERFORM pg_sleep(${Number(level) / 1000});`)
+    turn: unlessZero(async ({ databaseUrl }, delay_ms) => {
+      const delay = triggerSql('redline_delay', 'STATEMENT', `PERFORM pg_sleep(${delay_ms / 1000});`)
       return { end: await plantTrigger(databaseUrl, delay, 'redline_delay') }
-    },
+    }),
     readBack: async (_target, { databaseUrl }, level) => {
       const times_ms = []
       for (let i = 0; i < DELAY_TRIES; i++) {
@@ -125,7 +121,7 @@ export const MEANS = {
 
   /** A proxy that delays all traffic; an empty statement shows for how long. */
   proxy: {
-    turn: (place, level) => (level === 0 ? {} : putDistance(place, Number(level))),
+    turn: unlessZero(putDistance),
     readBack: async (_target, { databaseUrl }, level) => {
       return level === 0 ? level : distanceInForce(Number(level), await shortestRoundTrip(databaseUrl))
     },
@@ -133,7 +129,7 @@ export const MEANS = {
 
   /** A pool that many processes share; it reports its own size. */
   pgbouncer: {
-    turn: (place, level) => (level === 0 ? {} : putPgbouncer(place, Number(level))),
+    turn: unlessZero(putPgbouncer),
     readBack: (_target, { databaseUrl }, level) => (level === 0 ? level : poolSizeOf(databaseUrl)),
   },
 
@@ -146,6 +142,14 @@ export const MEANS = {
     },
     readBack: (_target, _place, level) => level,
   },
+}
+
+/**
+ * A knob that adds something, of which level 0 adds nothing.
+ * @param {(place: Place, amount: number) => Turned | Promise<Turned>} add @returns {Means['turn']}
+ */
+function unlessZero(add) {
+  return (place, level) => (level === 0 ? {} : add(place, Number(level)))
 }
 
 /**
