@@ -30,8 +30,9 @@ import { arithmeticBlocks } from './more-cores.js'
  */
 
 /**
- * @typedef {{ run?: string, of: (string | Part)[] }} Quote a page's quote of a committed run; run: its folder, by default the name
- *   of the block; of: blocks of its report, by kind or name, or blocks that are made from the run
+ * @typedef {(string | Part)[]} Parts blocks of a run's report, by kind or name, or blocks that are made from the run
+ * @typedef {Parts | { run: string, of: Parts }} Quote a page's quote of a committed run; run: its folder, if it has not the name of the
+ *   block
  * @typedef {(evidence: Evidence) => Block[]} Part
  */
 
@@ -60,12 +61,15 @@ const SETTINGS_TOO = ({ run, records }) => [list([settingsText(records) || [], c
 const FIGURES = ({ report }) => report.filter(({ kind }) => ['text', 'list', 'table'].includes(kind))
 
 /** @type {Quote} */
-const SWEEP = {
-  of: [({ findings }) => [list([...sweepItems(findings), ...proofItems(findings)])], DOSES, EVERY_TRIAL, SETTINGS_TOO],
-}
+const SWEEP = [
+  ({ findings }) => [list([...sweepItems(findings), ...proofItems(findings)])],
+  DOSES,
+  EVERY_TRIAL,
+  SETTINGS_TOO,
+]
 
 /** @type {Quote} */
-const LOADS = { of: ['loads', EVERY_TRIAL, SETTINGS_TOO] }
+const LOADS = ['loads', EVERY_TRIAL, SETTINGS_TOO]
 
 /** Each page, and its generated blocks, by the name in `<!-- name -->` and `<!-- /name -->`. @type {Record<string, Record<string, Quote | (() => Block[])>>} */
 const PAGES = {
@@ -73,70 +77,60 @@ const PAGES = {
   'api/README.md': { settings: () => [settingsTable()] },
   'tuning/README.md': { 'sweep-batched': SWEEP, 'sweep-single': SWEEP },
   'tuning/experiments/ablate/README.md': {
-    ablate: {
-      of: [
-        'answer',
-        ({ findings }) => budgetBlocks(findings, 'cpu'),
-        ({ findings }) => ratioBlocks(findings.closed),
-        EVERY_TRIAL,
-        SETTINGS_TOO,
-      ],
-    },
+    ablate: [
+      'answer',
+      ({ findings }) => budgetBlocks(findings, 'cpu'),
+      ({ findings }) => ratioBlocks(findings.closed),
+      EVERY_TRIAL,
+      SETTINGS_TOO,
+    ],
   },
   'tuning/experiments/balance/README.md': {
-    balance: {
-      of: [
-        ({ findings }) => findings.sentences.map(paragraph),
-        ({ findings }) => strategyBlocks(findings, 'strategies'),
-        ({ findings }) => [...failingBlocks(findings), ...overheadBlocks(findings), ...claimsBlocks(findings)],
-        EVERY_TRIAL,
-        CONDITIONS,
-      ],
-    },
+    balance: [
+      ({ findings }) => findings.sentences.map(paragraph),
+      ({ findings }) => strategyBlocks(findings, 'strategies'),
+      ({ findings }) => [...failingBlocks(findings), ...overheadBlocks(findings), ...claimsBlocks(findings)],
+      EVERY_TRIAL,
+      CONDITIONS,
+    ],
   },
-  'tuning/experiments/bench/README.md': { bench: { of: [FIGURES, EVERY_TRIAL, CONDITIONS] } },
-  'tuning/experiments/compare/README.md': {
-    compare: { of: ['answer', 'list', 'differences', EVERY_TRIAL, CONDITIONS] },
-  },
-  'tuning/experiments/faults/README.md': { faults: { of: ['named', 'dosed', 'answer', EVERY_TRIAL, CONDITIONS] } },
+  'tuning/experiments/bench/README.md': { bench: [FIGURES, EVERY_TRIAL, CONDITIONS] },
+  'tuning/experiments/compare/README.md': { compare: ['answer', 'list', 'differences', EVERY_TRIAL, CONDITIONS] },
+  'tuning/experiments/faults/README.md': { faults: ['named', 'dosed', 'answer', EVERY_TRIAL, CONDITIONS] },
   'tuning/experiments/overload/README.md': { overload: LOADS, 'overload-far': LOADS },
   'tuning/experiments/playbook/README.md': {
     knobs: { run: 'playbook', of: ['answer', ({ findings }) => [summaryTable(findings.results)], CONDITIONS] },
   },
-  'tuning/experiments/ramp/README.md': { ramp: { of: ['answer', 'rungs', EVERY_TRIAL, CONDITIONS] } },
-  'tuning/experiments/soak/README.md': { soak: { of: ['answer', EVERY_TRIAL, CONDITIONS] } },
+  'tuning/experiments/ramp/README.md': { ramp: ['answer', 'rungs', EVERY_TRIAL, CONDITIONS] },
+  'tuning/experiments/soak/README.md': { soak: ['answer', EVERY_TRIAL, CONDITIONS] },
   'tuning/experiments/tune/README.md': {
-    tune: {
-      of: [
-        'answer',
-        'list',
-        () => [paragraph('**Recommended settings**:')],
-        'recommended',
-        ({ findings }) => byLoadBlocks(findings.by_load, findings.reasons),
-        'cells',
-        EVERY_TRIAL,
-        CONDITIONS,
-      ],
-    },
+    tune: [
+      'answer',
+      'list',
+      () => [paragraph('**Recommended settings**:')],
+      'recommended',
+      ({ findings }) => byLoadBlocks(findings.by_load, findings.reasons),
+      'cells',
+      EVERY_TRIAL,
+      CONDITIONS,
+    ],
   },
   'tuning/SCALING.md': {
-    processes: { of: ['answer', FIGURES, EVERY_TRIAL, SETTINGS_TOO] },
-    pgbouncer: { of: ['cells', PGBOUNCER, SETTINGS_TOO] },
+    processes: ['answer', FIGURES, EVERY_TRIAL, SETTINGS_TOO],
+    pgbouncer: ['cells', PGBOUNCER, SETTINGS_TOO],
     arithmetic: () => arithmeticBlocks(['sweep-batched', 'sweep-single'].map(evidence)),
   },
   'tuning/PLAYBOOK.md': {
     verdicts: { run: 'playbook', of: ['answer', CONDITIONS] },
     little: { run: 'playbook', of: [({ findings }) => [littleTable(findings)]] },
     nodes: { run: 'playbook', of: [({ findings }) => [nodesTable(findings)]] },
-    growth: {
-      of: [
-        ({ findings }) => [effectsTable(findings, ['goodput', 'p99', 'cpu', 'postgres-cpu', 'wal'])],
-        'cells',
-        EVERY_TRIAL,
-        SETTINGS_TOO,
-      ],
-    },
-    article: { of: [FIGURES, CONDITIONS] },
+    growth: [
+      ({ findings }) => [effectsTable(findings, ['goodput', 'p99', 'cpu', 'postgres-cpu', 'wal'])],
+      'cells',
+      EVERY_TRIAL,
+      SETTINGS_TOO,
+    ],
+    article: [FIGURES, CONDITIONS],
     ...Object.fromEntries(CLAIMS.map(({ chapter }) => [chapter, claimsOf(chapter)])),
   },
   'tuning/ec2/RUNBOOK.md': { prices: pricesBlocks },
@@ -183,8 +177,8 @@ function claimsOf(chapter) {
 /** @param {string} block @param {Quote | (() => Block[])} quote */
 function quoted(block, quote) {
   if (typeof quote === 'function') return quote()
-  const { run: folder = block, of } = quote
-  const found = evidence(folder)
+  const { run, of } = Array.isArray(quote) ? { run: block, of: quote } : quote
+  const found = evidence(run)
   return of.flatMap((part) => (typeof part === 'string' ? named(found.report, part) : part(found)))
 }
 
