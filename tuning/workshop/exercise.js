@@ -89,18 +89,16 @@ export function exerciseOf(number, id, { constants = {}, differs, ...rules }) {
 
 /** The paragraphs below each heading, the entries of its list, and those of its numbered list. @param {string} markdown */
 function sectionsOf(markdown) {
-  return markdown
-    .split(/^#+ /m)
-    .slice(1)
-    .map((part) => {
-      const [title, ...blocks] = part.trim().split(/\n{2,}/)
-      const itemsOf = (/** @type {RegExp} */ mark) => {
-        return blocks.flatMap((block) => (block.search(mark) === 0 ? block.split(mark).slice(1) : [])).map(inLine)
-      }
-      const paragraphs = blocks.filter((block) => !/^(- |\d+\. )/.test(block)).map(inLine)
-      const entries = itemsOf(/^- /m).map((item) => item.split(/: (.*)/))
-      return { title, paragraphs, entries: Object.fromEntries(entries), hints: itemsOf(/^\d+\. /m) }
-    })
+  const parts = markdown.split(/^#+ /m).slice(1)
+  return parts.map((part) => {
+    const [title, ...blocks] = part.trim().split(/\n{2,}/)
+    const itemsOf = (/** @type {RegExp} */ mark) => {
+      return blocks.flatMap((block) => (block.search(mark) === 0 ? block.split(mark).slice(1) : [])).map(inLine)
+    }
+    const paragraphs = blocks.filter((block) => !/^(- |\d+\. )/.test(block)).map(inLine)
+    const entries = itemsOf(/^- /m).map((item) => item.split(/: (.*)/))
+    return { title, paragraphs, entries: Object.fromEntries(entries), hints: itemsOf(/^\d+\. /m) }
+  })
 }
 
 /** Text with the values of the names in {braces} that are known. @param {string} text @param {Record<string, unknown>} values */
