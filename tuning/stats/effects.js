@@ -90,9 +90,8 @@ export function interactions(observations, knobs, noise = noiseOf(observations))
       return { level: `${a} with ${b}`, ...estimated(differences, twice) }
     })
   })
-  return found
-    .filter((effect) => effect.pairs > 0)
-    .sort((a, b) => Math.abs(Math.log(b.ratio)) - Math.abs(Math.log(a.ratio)))
+  const strength = (/** @type {Effect} */ { ratio }) => Math.abs(Math.log(ratio))
+  return found.filter((effect) => effect.pairs > 0).sort((a, b) => strength(b) - strength(a))
 }
 
 /**
