@@ -14,6 +14,9 @@ import { ask, plantTrigger, triggerSql } from './session.js'
 
 const SEMI_SPACE = '--max-semi-space-size='
 
+const EXTRA_INDEXES =
+  "SELECT count(*)::int AS number FROM pg_index WHERE indrelid = 'users'::regclass AND NOT indisprimary"
+
 /** Postgres reports the execution time itself, so the network does not count. */
 const EMPTY_INSERT = "EXPLAIN (ANALYZE, FORMAT JSON) INSERT INTO users (email, password) SELECT '', '' WHERE false"
 const DELAY_TRIES = 5
@@ -88,10 +91,7 @@ export const MEANS = {
   indexes: {
     turn: unlessZero(async ({ databaseUrl }, number) => ({ end: await addIndexes(databaseUrl, number) })),
     readBack: async (_target, { databaseUrl }) => {
-      const [{ number }] = await ask(
-        databaseUrl,
-        "SELECT count(*)::int AS number FROM pg_index WHERE indrelid = 'users'::regclass AND NOT indisprimary",
-      )
+      const [{ number }] = await ask(databaseUrl, EXTRA_INDEXES)
       return number
     },
   },
