@@ -99,7 +99,7 @@ function nodeOf(cell, plan, records) {
   if (own.length === 0) return []
   const of = (/** @type {keyof typeof MEASURES} */ measure) =>
     own.map((record) => Number(MEASURES[measure].value(record)))
-  const claim = CLAIMS.find((one) => one.experiment === 'node' && (one.cell ?? 1) === cell)
+  const claim = CLAIMS.find((one) => one.experiment === 'node' && one.cell === cell)
   const effect = claim ? resultOf(claim, plan, records).effect : null
   return [{ version: own[0].settings.NODE, cpu_us: of('cpu'), p99_ms: of('p99'), effect }]
 }

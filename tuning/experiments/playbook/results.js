@@ -35,7 +35,7 @@ export function looksOf({ blocks, most_blocks = blocks }) {
  * Tests a claim against its trials. Pure.
  * @param {Claim} claim @param {Pick<PlaybookPlan, 'blocks' | 'most_blocks'>} plan @param {TrialRecord[]} records
  */
-export function resultOf({ experiment, measure, cell = 1, expect, least_ratio, ...claim }, plan, records) {
+export function resultOf({ experiment, measure, cell, expect, least_ratio, ...claim }, plan, records) {
   const { cells } = EXPERIMENTS[experiment]
   const [reference, other] = [cells[0], cells[cell]]
   const trials = trialsAt(records, { experiment }, (record) => countsIn(experiment, record))
