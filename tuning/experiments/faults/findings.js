@@ -3,12 +3,13 @@ import { proven } from '../../../load/capacity/proving.js'
 import { answer, heading, list, paragraph, table, titled } from '../../../load/report/blocks.js'
 import { cellName, NONE } from '../../../load/report/format.js'
 import { moved } from '../../../load/verdict/relax.js'
+import { columnsOf } from '../../stats/columns.js'
 import { groupBy } from '../../stats/design.js'
 import { FAULTS, notchOf } from './index.js'
 
 /**
  * @import { Block } from '../../../load/report/blocks.js'
- * @import { TrialRecord } from '../../../load/report/record.js'
+ * @import { Elasticity, TrialRecord } from '../../../load/report/record.js'
  */
 
 /** The trials of a fault in one block. @param {TrialRecord[]} records @param {number} block @param {string} name */
@@ -91,56 +92,49 @@ export function report({ found, tried, right, skipped }) {
 
 /** A row per fault: the planted limit, and the limits that were named, with frequencies. @param {FaultsFindings['found']} found */
 function namedTable(found) {
-  const head = ['fault', 'planted', 'named', 'runner-up', 'confirmed', 'right']
-  const rows = found.map(({ fault, resource, cases }) => [
-    fault,
-    resource,
-    tally(cases.map(({ limit }) => limit.resource)),
-    tally(cases.map(({ limit }) => limit.runner_up ?? NONE)),
-    tally(cases.map(({ notch, helped }) => (notch ? `${helped ? 'yes' : 'no'}: ${cellName(notch)}` : NONE))),
-    `${cases.filter(({ isRight }) => isRight).length} of ${cases.length}`,
+  const [head, rows] = columnsOf(found, [
+    ['fault', ({ fault }) => fault],
+    ['planted', ({ resource }) => resource],
+    ['named', ({ cases }) => tally(cases.map(({ limit }) => limit.resource))],
+    ['runner-up', ({ cases }) => tally(cases.map(({ limit }) => limit.runner_up ?? NONE))],
+    ['confirmed', ({ cases }) => tally(cases.map(confirmedText))],
+    ['right', ({ cases }) => `${cases.filter(({ isRight }) => isRight).length} of ${cases.length}`],
   ])
   return table(head, rows, { name: 'named', align: head.map(() => 'l') })
 }
 
+/** @param {FaultsFindings['found'][number]['cases'][number]} found */
+function confirmedText({ notch, helped }) {
+  return notch ? `${helped ? 'yes' : 'no'}: ${cellName(notch)}` : NONE
+}
+
 /** A row per fault with a proof: limit by counters, suspect that moved the throughput, final limit, how often each is right. @param {FaultsFindings['found']} found */
 function dosedTable(found) {
-  const rows = found.flatMap(({ fault, resource, cases }) => {
+  const proven = found.flatMap(({ fault, resource, cases }) => {
     const proofs = cases.flatMap(({ elasticities = [], ...one }) => {
       const [first, second] = elasticities
       return first ? { ...one, first, next: second?.elasticity ?? NONE } : []
     })
-    if (proofs.length === 0) return []
-    const right = [proofs.filter(({ isCountedRight }) => isCountedRight), proofs.filter(({ isRight }) => isRight)]
-    return [
-      [
-        fault,
-        resource,
-        tally(proofs.map(({ counted }) => counted)),
-        tally(proofs.map(({ first }) => first.suspect)),
-        proofs
-          .map(({ first: { elasticity, low, high } }) => (low === null ? elasticity : `${elasticity} [${low}–${high}]`))
-          .join(', '),
-        proofs.map(({ next }) => next).join(', '),
-        tally(proofs.map(({ limit }) => limit.resource)),
-        ...right.map(({ length }) => `${length} of ${proofs.length}`),
-      ],
-    ]
+    return proofs.length > 0 ? [{ fault, resource, proofs }] : []
   })
-  const head = [
-    'fault',
-    'planted',
-    'limit by counters',
-    'most elastic suspect',
-    'its elasticity',
-    'next highest elasticity',
-    'limit with the proof',
-  ]
-  const all = [...head, 'right by counters', 'right with the proof']
-  return titled('What the doses say (`2x` after a name: in two of the runs; –: none):', all, rows, {
-    name: 'dosed',
-    align: all.map(() => 'l'),
-  })
+  const [head, rows] = columnsOf(proven, [
+    ['fault', ({ fault }) => fault],
+    ['planted', ({ resource }) => resource],
+    ['limit by counters', ({ proofs }) => tally(proofs.map(({ counted }) => counted))],
+    ['most elastic suspect', ({ proofs }) => tally(proofs.map(({ first }) => first.suspect))],
+    ['its elasticity', ({ proofs }) => proofs.map(({ first }) => elasticityText(first)).join(', ')],
+    ['next highest elasticity', ({ proofs }) => proofs.map(({ next }) => next).join(', ')],
+    ['limit with the proof', ({ proofs }) => tally(proofs.map(({ limit }) => limit.resource))],
+    ['right by counters', ({ proofs }) => `${proofs.filter((one) => one.isCountedRight).length} of ${proofs.length}`],
+    ['right with the proof', ({ proofs }) => `${proofs.filter((one) => one.isRight).length} of ${proofs.length}`],
+  ])
+  const about = 'What the doses say (`2x` after a name: in two of the runs; –: none):'
+  return titled(about, head, rows, { name: 'dosed', align: head.map(() => 'l') })
+}
+
+/** @param {Elasticity} elasticity */
+function elasticityText({ elasticity, low, high }) {
+  return low === null ? String(elasticity) : `${elasticity} [${low}–${high}]`
 }
 
 /** "a 2x, b 1x", the most frequent first. @param {string[]} names */

@@ -1,5 +1,6 @@
 import { answer, method, table } from '../../../load/report/blocks.js'
 import { cellName, count, NONE } from '../../../load/report/format.js'
+import { columnsOf } from '../../stats/columns.js'
 import { ratioText, verdictsText } from '../../stats/effects.js'
 import { spread } from '../../stats/spread.js'
 import { looksOf } from './results.js'
@@ -30,16 +31,16 @@ export function playbookReport({ results, ...plan }) {
 
 /** A row per claim, with its measured effect. @param {Result[]} results */
 export function claimsTable(results) {
-  const rows = results.map(({ id, sentence, measure, turned, medians, effect, verdict, ...claim }) => [
-    `${sentence} (${id})`,
-    [turned.from, turned.to].map((levels) => cellName(levels) || 'default').join(' -> '),
-    measure.title,
-    medians.map((value) => figure(value, measure.decimals)).join(' -> '),
-    ratioText(effect),
-    expectedText(claim),
-    `**${verdict}**`,
+  const [head, rows] = columnsOf(results, [
+    ['claim', ({ id, sentence }) => `${sentence} (${id})`],
+    ['knob', ({ turned: { from, to } }) => [from, to].map((levels) => cellName(levels) || 'default').join(' -> ')],
+    ['measure', ({ measure }) => measure.title],
+    ['median', ({ medians, measure }) => medians.map((value) => figure(value, measure.decimals)).join(' -> ')],
+    ['ratio [interval]', ({ effect }) => ratioText(effect)],
+    ['claimed', expectedText],
+    ['verdict', ({ verdict }) => `**${verdict}**`],
   ])
-  return table(['claim', 'knob', 'measure', 'median', 'ratio [interval]', 'claimed', 'verdict'], rows)
+  return table(head, rows)
 }
 
 /** The same claims in three columns. @param {Result[]} results */
@@ -52,32 +53,25 @@ export function summaryTable(results) {
 
 /** Pools against Little's law. @param {PlaybookFindings} findings */
 export function littleTable({ pools }) {
-  const rows = pools.map(({ DB_DELAY_MS, POOL_MAX, held_ms, predicted_rps, goodput_rps }) => [
-    `${DB_DELAY_MS} ms`,
-    String(POOL_MAX),
-    `${held_ms.toFixed(2)} ms`,
-    `${figure(predicted_rps, 0)}/s`,
-    `${figure(goodput_rps, 0)}/s`,
-    (goodput_rps / predicted_rps).toFixed(2),
+  const [head, rows] = columnsOf(pools, [
+    ['delay to the database', ({ DB_DELAY_MS }) => `${DB_DELAY_MS} ms`],
+    ['pool', ({ POOL_MAX }) => String(POOL_MAX)],
+    ['time a statement holds a connection', ({ held_ms }) => `${held_ms.toFixed(2)} ms`],
+    ['predicted: pool / time', ({ predicted_rps }) => `${figure(predicted_rps, 0)}/s`],
+    ['measured', ({ goodput_rps }) => `${figure(goodput_rps, 0)}/s`],
+    ['measured / predicted', ({ goodput_rps, predicted_rps }) => (goodput_rps / predicted_rps).toFixed(2)],
   ])
-  const rates = ['predicted: pool / time', 'measured', 'measured / predicted']
-  return table(['delay to the database', 'pool', 'time a statement holds a connection', ...rates], rows)
+  return table(head, rows)
 }
 
 /** Versions of Node next to each other. @param {PlaybookFindings} findings */
 export function nodesTable({ nodes }) {
-  const rows = nodes.map(({ version, cpu_us, p99_ms, effect }) => [
-    String(version),
-    spread(cpu_us, 1),
-    effect ? ratioText(effect) : '1',
-    spread(p99_ms, 1),
+  const [head, rows] = columnsOf(nodes, [
+    ['Node', ({ version }) => String(version)],
+    ['CPU us per request [least–most]', ({ cpu_us }) => spread(cpu_us, 1)],
+    [`ratio to ${nodes[0]?.version} [interval]`, ({ effect }) => (effect ? ratioText(effect) : '1')],
+    ['p99 ms [least–most]', ({ p99_ms }) => spread(p99_ms, 1)],
   ])
-  const head = [
-    'Node',
-    'CPU us per request [least–most]',
-    `ratio to ${nodes[0]?.version} [interval]`,
-    'p99 ms [least–most]',
-  ]
   return table(head, rows)
 }
 
