@@ -1,5 +1,6 @@
 import { list, table, titled } from '../../../load/report/blocks.js'
 import { cellName, NONE, percent } from '../../../load/report/format.js'
+import { meanOf } from '../../../load/verdict/ranks.js'
 import { groupBy } from '../../stats/design.js'
 import { digits, mainEffects, observationsOf, ratioText } from '../../stats/effects.js'
 import { trialsAt } from '../../stats/matrix.js'
@@ -42,11 +43,10 @@ export function effectsByLoad(knobs, records) {
   }
   return knobs.flatMap((knob) => {
     const known = trials.map(({ kind, own }) => ({ kind, own, effects: effectsOf(own, knob) }))
-    return knob.levels.map((level, nth) => ({
+    return knob.levels.map((level) => ({
       name: knob.name,
       level,
       reference: knob.levels[0],
-      isReference: nth === 0,
       loads: known.map(({ kind, own, effects }) => ({
         kind,
         effects: effects.filter((one) => one.level === level),
@@ -63,8 +63,7 @@ export function effectsByLoad(knobs, records) {
 function lostOf(trials) {
   const combinations = [...groupBy(trials, ({ cell }) => cellName(cell ?? {})).values()]
   const shares = Object.entries(LOST).map(([where, pattern]) => {
-    const sum = combinations.reduce((total, own) => total + shareOf(own, pattern), 0)
-    return [where, combinations.length > 0 ? sum / combinations.length : 0]
+    return [where, meanOf(combinations.map((own) => shareOf(own, pattern))) || 0]
   })
   return Object.fromEntries(shares)
 }
@@ -80,7 +79,7 @@ function shareOf(trials, pattern) {
 /** Effects of each knob, in a sentence per level. @param {LevelByLoad[]} levels @param {Record<string, string>} reasons by knob @returns {Block[]} */
 export function byLoadBlocks(levels, reasons) {
   const shares = KINDS.map((kind) => `${OFFERED[kind]}x`)
-  const others = levels.filter(({ isReference }) => !isReference)
+  const others = levels.filter(({ level, reference }) => level !== reference)
   const columns = Object.keys(SEEN).flatMap((seen) => shares.map((share) => `${seen} at ${share}`))
   const rows = others.map(({ name, level, reference, loads }) => [
     `${name}=${level}`,

@@ -190,7 +190,7 @@ t.test(
   async (t) => {
     const slight = { seen: 'success', level: 4, ratio: 0.92, low: 0.4, high: 0.996, tied: false }
     const loads = /** @type {any} */ ([{ kind: 'above', effects: [slight], lost: {} }])
-    const level = { name: 'POOL_MAX', level: 4, reference: 20, isReference: false, loads }
+    const level = { name: 'POOL_MAX', level: 4, reference: 20, loads }
     const text = markdownOf(byLoadBlocks([level], {}))
     t.match(text, '- POOL_MAX: 4 instead of 20: no clear effect of a tenth or more.')
     t.match(text, '0.92x [0.40–0.996]', 'nor does the interval of what is not tied seem to contain 1')
@@ -557,7 +557,7 @@ t.test('a combination that was measured more often counts no more in the shares 
 t.test('too few pairs decide nothing, and that is not said to be nothing', async (t) => {
   const effect = { seen: 'success', level: 4, ratio: 0.5, low: 0, high: Number.POSITIVE_INFINITY, tied: true }
   const loads = /** @type {any} */ ([{ kind: 'at', effects: [effect], lost: {} }])
-  const level = { name: 'POOL_MAX', level: 4, reference: 20, isReference: false, loads }
+  const level = { name: 'POOL_MAX', level: 4, reference: 20, loads }
   const text = markdownOf(byLoadBlocks([level], {}))
   t.match(text, '- POOL_MAX: 4 instead of 20: not decided, for too few pairs.')
   t.match(text, '0.50x [too few pairs]')
