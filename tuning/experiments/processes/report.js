@@ -4,7 +4,7 @@ import { median } from '../../../load/verdict/ranks.js'
 import { byBlock, pairedRatio, ratioText } from '../../stats/effects.js'
 import { trialsAt } from '../../stats/matrix.js'
 import { GENERATOR_LIMIT, generatorWasLimit, isSound, leftOut, unmeasured } from '../../stats/sound.js'
-import { setupsOf, toHaproxy } from './design.js'
+import { REFERENCE, setupsOf } from './design.js'
 
 /**
  * @import { TrialRecord } from '../../../load/report/record.js'
@@ -12,9 +12,6 @@ import { setupsOf, toHaproxy } from './design.js'
  * @import { ProcessesPlan } from './processes.js'
  * @typedef {ReturnType<typeof analyse>} ProcessesFindings
  */
-
-/** The set-up that the others are compared with: HAProxy's own cost is part of all but one of them. */
-const REFERENCE = toHaproxy(1)
 
 /** @param {ProcessesPlan} plan @param {TrialRecord[]} records */
 export function analyse(plan, records) {
