@@ -1,6 +1,6 @@
 import { heading, titled } from '../../../load/report/blocks.js'
 import { count, NONE, wholePercent } from '../../../load/report/format.js'
-import { typical } from '../../../load/verdict/ranks.js'
+import { meanOf, typical } from '../../../load/verdict/ranks.js'
 import { groupBy } from '../../stats/design.js'
 import { CONFIDENCE, confidenceOfEach, digits } from '../../stats/effects.js'
 import { GENERATOR_LIMIT, generatorWasLimit } from '../../stats/sound.js'
@@ -29,9 +29,9 @@ export function timesOf(plan, records, consumer) {
   return variants.map((without) => {
     const trials = consumed(records, consumer, nameOf(without))
     const blocks = groupBy(trials, ({ at }) => String(at.block))
-    const logs = [...blocks.values()].map((own) => {
-      return own.reduce((sum, { traffic }) => sum + Math.log(REQUESTS / traffic.goodput_rps), 0) / own.length
-    })
+    const logs = [...blocks.values()].map((own) =>
+      meanOf(own.map(({ traffic }) => Math.log(REQUESTS / traffic.goodput_rps))),
+    )
     const { estimate, low, high } = typical(logs.filter(Number.isFinite), confidence)
     const isLimited = generatorWasLimit(trials)
     return { without, time_s: Math.exp(estimate), low: Math.exp(low), high: Math.exp(high), isLimited }
