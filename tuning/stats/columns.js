@@ -1,8 +1,10 @@
 /**
  * The head and the rows of a table: each column is the head and what it says of an item.
- * @template T @param {T[]} items one per row @param {[head: string, text: (item: T) => string][]} columns
- * @returns {[head: string[], rows: string[][]]}
+ * @template T @typedef {[head: string, text: (item: T) => string]} Column
  */
+
+/** @template T @param {T[]} items one per row @param {(Column<T> | false)[]} columns false: left out @returns {[head: string[], rows: string[][]]} */
 export function columnsOf(items, columns) {
-  return [columns.map(([head]) => head), items.map((item) => columns.map(([, text]) => text(item)))]
+  const shown = columns.filter((column) => column !== false)
+  return [shown.map(([head]) => head), items.map((item) => shown.map(([, text]) => text(item)))]
 }

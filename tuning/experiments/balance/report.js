@@ -1,5 +1,6 @@
 import { answer, drawn, heading, list, method, paragraph, titled } from '../../../load/report/blocks.js'
 import { count, milliseconds, NONE, tenthPercent, wholePercent } from '../../../load/report/format.js'
+import { columnsOf } from '../../stats/columns.js'
 import { ratioText } from '../../stats/effects.js'
 import { leftOut } from '../../stats/sound.js'
 import { spread, spreadOf } from '../../stats/spread.js'
@@ -9,10 +10,12 @@ import { HAPROXY, partsOf, REFERENCE, strategiesOf, UNEVEN } from './steps.js'
 import { answerSentences, problemOf } from './verdict.js'
 
 /**
+ * @import { Column } from '../../stats/columns.js'
  * @import { BalancePlan } from './balance.js'
  * @import { Quantiles } from './published.js'
  * @import { Simulation } from './simulation.js'
  * @import { Records } from './steps.js'
+ * @import { Uneven } from './verdict.js'
  */
 
 /** @typedef {ReturnType<typeof analyse>} BalanceFindings */
@@ -72,26 +75,25 @@ function percentilePicture(findings, part) {
 
 /** @param {BalanceFindings} findings @param {keyof typeof UNEVEN} part */
 export function strategyBlocks(findings, part) {
-  const rows = findings[part].map(({ strategy, latency_ms, to_reference, saved_ms, error_ratio, trials }) => [
-    strategy,
-    ...PERCENTILES.map((name) => milliseconds(latency_ms[name])),
-    to_reference ? ratioText(to_reference.p50) : '1',
-    to_reference ? ratioText(to_reference.p95) : '1',
-    to_reference && Number.isFinite(saved_ms) ? `${saved_ms.toFixed(0)} ms` : NONE,
-    tenthPercent(error_ratio),
-    String(trials),
+  const percentiles = PERCENTILES.map((name) => {
+    return /** @type {Column<Uneven[number]>} */ ([name, ({ latency_ms }) => milliseconds(latency_ms[name])])
+  })
+  const [head, rows] = columnsOf(findings[part], [
+    ['strategy', ({ strategy }) => strategy],
+    ...percentiles,
+    ["p50 / round robin's", ({ to_reference }) => (to_reference ? ratioText(to_reference.p50) : '1')],
+    ["p95 / round robin's", ({ to_reference }) => (to_reference ? ratioText(to_reference.p95) : '1')],
+    ['mean saved per request', savedText],
+    ['errors met', ({ error_ratio }) => tenthPercent(error_ratio)],
+    ['trials', ({ trials }) => String(trials)],
   ])
-  const head = [
-    'strategy',
-    ...PERCENTILES,
-    "p50 / round robin's",
-    "p95 / round robin's",
-    'mean saved per request',
-    'errors met',
-    'trials',
-  ]
   const about = `**Latency ${UNEVEN[part]}**, successes only, at ${findings.plan.sizes[part].rate_rps}/s.`
   return titled(about, head, rows)
+}
+
+/** @param {Uneven[number]} figures */
+function savedText({ to_reference, saved_ms }) {
+  return to_reference && Number.isFinite(saved_ms) ? `${saved_ms.toFixed(0)} ms` : NONE
 }
 
 /** @param {BalanceFindings} findings */
@@ -106,21 +108,17 @@ function shareBlocks({ shares: all }) {
 export function failingBlocks({ plan, failing }) {
   const { from_s, to_s } = plan.fails.failing
   const after_s = plan.sizes.failing.duration_s - to_s
-  const rows = failing.map(({ strategy, leave_s, back_s, errors_at_endpoint, error_ratio, p50_ms }) => {
-    // An endpoint that was never dropped cannot come back into use.
-    const left = back_s.filter((_, i) => leave_s[i] !== null)
-    const errors = [count(Math.round(errors_at_endpoint)), tenthPercent(error_ratio)]
-    return [strategy, timesText(leave_s, to_s - from_s), timesText(left, after_s), ...errors, milliseconds(p50_ms)]
-  })
+  // An endpoint that was never dropped cannot come back into use.
+  const all = failing.map((one) => ({ ...one, back_s: one.back_s.filter((_, i) => one.leave_s[i] !== null) }))
+  const [head, rows] = columnsOf(all, [
+    ['strategy', ({ strategy }) => strategy],
+    ['dropped after the failure began', ({ leave_s }) => timesText(leave_s, to_s - from_s)],
+    ['used again after it ended', ({ back_s }) => timesText(back_s, after_s)],
+    ['errors from the endpoint', ({ errors_at_endpoint }) => count(Math.round(errors_at_endpoint))],
+    ['errors met by clients', ({ error_ratio }) => tenthPercent(error_ratio)],
+    ['p50', ({ p50_ms }) => milliseconds(p50_ms)],
+  ])
   const about = `**One of ${plan.endpoints} equal endpoints fails** from second ${from_s} to ${to_s}: it answers 503 at once, also to health checks.`
-  const head = [
-    'strategy',
-    'dropped after the failure began',
-    'used again after it ended',
-    'errors from the endpoint',
-    'errors met by clients',
-    'p50',
-  ]
   return titled(about, head, rows)
 }
 

@@ -2,6 +2,7 @@ import { answer, drawn, heading, list, method, paragraph, table } from '../../..
 import { count, figure, milliseconds, NONE, ratesText, tenthPercent } from '../../../load/report/format.js'
 import { xyPicture } from '../../../load/report/picture.js'
 import { proofPicture, proofText } from '../../../load/report/proof.js'
+import { columnsOf } from '../../stats/columns.js'
 import { digits, intervalText } from '../../stats/effects.js'
 import { PERCENTILES, PHASES } from './findings.js'
 import { publishedBlocks } from './published.js'
@@ -95,17 +96,14 @@ function latencyPicture({ plan, sides, levels }) {
 
 /** The differences, and the sizes of the responses: services that do not answer alike are not compared by speed alone. @param {CompareFindings} findings */
 function differencesTable({ differences, sides }) {
-  const rows = differences.map(({ about, ratio, low, high, pairs, because, verdict }) => {
-    return [
-      about,
-      Number.isNaN(ratio) ? NONE : `${digits(ratio)}x`,
-      because === '' ? intervalText({ low, high }) : NONE,
-      String(pairs),
-      because || verdict,
-    ]
-  })
-  const all = [...rows, ...sizeRows(sides)]
-  return table(['B to A', 'ratio', 'interval', 'blocks', 'verdict'], all, { name: 'differences' })
+  const [head, rows] = columnsOf(differences, [
+    ['B to A', ({ about }) => about],
+    ['ratio', ({ ratio }) => (Number.isNaN(ratio) ? NONE : `${digits(ratio)}x`)],
+    ['interval', ({ because, low, high }) => (because === '' ? intervalText({ low, high }) : NONE)],
+    ['blocks', ({ pairs }) => String(pairs)],
+    ['verdict', ({ because, verdict }) => because || verdict],
+  ])
+  return table(head, [...rows, ...sizeRows(sides)], { name: 'differences' })
 }
 
 /** @param {CompareFindings['rungs']} rungs */

@@ -7,6 +7,7 @@ import { localPlan } from '../../../load/run/plan.js'
 import { openPlanned } from '../../../load/run/runner.js'
 import { median } from '../../../load/verdict/ranks.js'
 import { openCell } from '../../knobs/open-cell.js'
+import { columnsOf } from '../../stats/columns.js'
 import { groupBy, totalsOf } from '../../stats/design.js'
 import { nextTrial, peakOf } from '../../stats/matrix.js'
 import { keptSpread, spread } from '../../stats/spread.js'
@@ -222,23 +223,21 @@ function sentence(loads) {
 /** @param {Loads} loads */
 function loadTable(loads) {
   const hasCrowd = loads.some(({ name }) => name === CROWD)
-  const rows = loads.map(({ name, trials, of_peak, of_crowd, goodputs_rps, medians, errors, rss_bytes }) => [
-    name,
-    String(trials.length),
-    offered(trials[0].load),
-    spread(goodputs_rps, 0),
-    percents(of_peak),
-    ...(hasCrowd ? [percents(of_crowd)] : []),
-    ...[medians.ok_p50_ms, medians.ok_p99_ms, medians.service_p99_ms].map(milliseconds),
-    count(Math.round(medians.refused)),
-    breakdown(errors),
-    wholePercent(medians.api_core_ratio),
-    Number.isNaN(rss_bytes) ? NONE : mebibytes(rss_bytes),
+  const [head, rows] = columnsOf(loads, [
+    ['load', ({ name }) => name],
+    ['trials', ({ trials }) => String(trials.length)],
+    ['offered', ({ trials }) => offered(trials[0].load)],
+    ['goodput/s', ({ goodputs_rps }) => spread(goodputs_rps, 0)],
+    ['of the closed loop', ({ of_peak }) => percents(of_peak)],
+    hasCrowd && ['of the crowd', ({ of_crowd }) => percents(of_crowd)],
+    ['accepted p50', ({ medians }) => milliseconds(medians.ok_p50_ms)],
+    ['p99', ({ medians }) => milliseconds(medians.ok_p99_ms)],
+    ['p99 in the service', ({ medians }) => milliseconds(medians.service_p99_ms)],
+    ['503', ({ medians }) => count(Math.round(medians.refused))],
+    ['errors', ({ errors }) => breakdown(errors)],
+    ['API core', ({ medians }) => wholePercent(medians.api_core_ratio)],
+    ['RSS', ({ rss_bytes }) => (Number.isNaN(rss_bytes) ? NONE : mebibytes(rss_bytes))],
   ])
-  const head = [
-    ...['load', 'trials', 'offered', 'goodput/s', 'of the closed loop', ...(hasCrowd ? ['of the crowd'] : [])],
-    ...['accepted p50', 'p99', 'p99 in the service', '503', 'errors', 'API core', 'RSS'],
-  ]
   return table(head, rows, { name: 'loads' })
 }
 

@@ -2,10 +2,14 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { numberFlag, seedFlag, switchFlag } from '../../../load/command/flags.js'
 import { answer, list, table } from '../../../load/report/blocks.js'
 import { count, NONE, tenthPercent } from '../../../load/report/format.js'
+import { columnsOf } from '../../stats/columns.js'
 import { CURVES } from './curves.js'
 import { simulate as searchesOf, summarize } from './runs.js'
 
-/** @import { Measurement } from '../../../load/run/experiment.js' */
+/**
+ * @import { Measurement } from '../../../load/run/experiment.js'
+ * @import { Column } from '../../stats/columns.js'
+ */
 
 const DEFAULTS = { runs: 1000, seed: 1 }
 const QUICK_RUNS = 100
@@ -45,13 +49,11 @@ export const simulate = {
     const services = Object.entries(CURVES).map(([name, { about }]) => `${name}: ${about}`)
     return [
       answer(`The interval holds the capacity in ${least} to ${most} of the searches, depending on the service.`),
-      table(HEAD, rows.map(cellsOf), { name: 'services' }),
+      table(...columnsOf(rows, COLUMNS), { name: 'services' }),
       list([...services, ...NOTES, `${count(runs)} searches each, seed ${seed}`]),
     ]
   },
 }
-
-const HEAD = ['service', 'inside', '± 5 %', 'stated', 'bias', 'p5–p95', 'trials', 'p95', 'time', 'no answer']
 
 const NOTES = [
   'inside: the capacity lies in the interval; ± 5 %: or at most that far outside; stated: mean confidence',
@@ -61,17 +63,16 @@ const NOTES = [
 
 /** @typedef {{ service: string } & ReturnType<typeof summarize>} Summary */
 
-/** @param {Summary} row */
-function cellsOf(row) {
-  const isAnswered = row.unanswered < 1
-  return [
-    row.service,
-    ...[row.inside, row.near, row.confidence].map(tenthPercent),
-    `${row.bias >= 0 && isAnswered ? '+' : ''}${tenthPercent(row.bias)}`,
-    isAnswered ? `${row.p5.toFixed(2)}–${row.p95.toFixed(2)}` : NONE,
-    String(row.trials),
-    String(row.trials_p95),
-    `${Math.round(row.time_s)} s`,
-    tenthPercent(row.unanswered),
-  ]
-}
+/** @type {Column<Summary>[]} */
+const COLUMNS = [
+  ['service', ({ service }) => service],
+  ['inside', ({ inside }) => tenthPercent(inside)],
+  ['± 5 %', ({ near }) => tenthPercent(near)],
+  ['stated', ({ confidence }) => tenthPercent(confidence)],
+  ['bias', ({ bias }) => `${bias >= 0 ? '+' : ''}${tenthPercent(bias)}`],
+  ['p5–p95', ({ p5, p95, unanswered }) => (unanswered < 1 ? `${p5.toFixed(2)}–${p95.toFixed(2)}` : NONE)],
+  ['trials', ({ trials }) => String(trials)],
+  ['p95', ({ trials_p95 }) => String(trials_p95)],
+  ['time', ({ time_s }) => `${Math.round(time_s)} s`],
+  ['no answer', ({ unanswered }) => tenthPercent(unanswered)],
+]

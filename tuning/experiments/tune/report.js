@@ -2,6 +2,7 @@ import { answer, drawn, heading, list, method, paragraph, table, titled } from '
 import { cellName, count, NONE, ratesText } from '../../../load/report/format.js'
 import { proofBlocks, proofText } from '../../../load/report/proof.js'
 import { KNOBS } from '../../knobs/knobs.js'
+import { columnsOf } from '../../stats/columns.js'
 import { CONFIDENCE, ratioText } from '../../stats/effects.js'
 import { figureOf } from '../../stats/spread.js'
 import { byLoadBlocks } from './by-load.js'
@@ -82,16 +83,14 @@ function proofList({ anchor, searched, undosed, choices, plateau_rps }) {
 /** @param {TuneFindings} findings @returns {Block[]} */
 function recommended({ choices, finals, responses, fixed }) {
   const turned = choices.filter(({ name }) => !(name in fixed))
-  const rows = turned.map(({ name, level, by, effect }) => [
-    name,
-    String(level),
-    responses.find((response) => response.name === by)?.title ?? keptText(KNOBS[name]),
-    effect ? ratioText(effect) : NONE,
+  const [head, rows] = columnsOf(turned, [
+    ['knob', ({ name }) => name],
+    ['level', ({ level }) => String(level)],
+    ['reason', ({ name, by }) => responses.find((response) => response.name === by)?.title ?? keptText(KNOBS[name])],
+    ['expected effect', ({ effect }) => (effect ? ratioText(effect) : NONE)],
   ])
   return [
-    ...titled('**Recommended settings**:', ['knob', 'level', 'reason', 'expected effect'], rows, {
-      name: 'recommended',
-    }),
+    ...titled('**Recommended settings**:', head, rows, { name: 'recommended' }),
     ...(finals.length > 0 ? [paragraph('Capacities, searched for once more:'), list(finals.map(finalText))] : []),
     ...tradeOff(finals).map(paragraph),
   ]

@@ -1,5 +1,6 @@
 import { answer, drawn, method, paragraph, table } from '../../../../load/report/blocks.js'
 import { count, NONE } from '../../../../load/report/format.js'
+import { columnsOf } from '../../../stats/columns.js'
 import { verdictsText } from '../../../stats/effects.js'
 import { spread } from '../../../stats/spread.js'
 import { FIGURES } from './article.js'
@@ -58,13 +59,12 @@ function rowsTable({ rows }) {
 
 /** @param {ArticleFindings['sockets']} sockets */
 function socketsTable(sockets) {
-  const rows = sockets.map(({ sockets, goodput_rps, switches, cpu_us }) => [
-    count(sockets),
-    spread([goodput_rps], 0),
-    spread([switches], 2),
-    spread([cpu_us], 1),
+  const [head, rows] = columnsOf(sockets, [
+    ['open sockets, all in use', ({ sockets }) => count(sockets)],
+    ['goodput/s', ({ goodput_rps }) => spread([goodput_rps], 0)],
+    ['context switches per request', ({ switches }) => spread([switches], 2)],
+    ['CPU us per request', ({ cpu_us }) => spread([cpu_us], 1)],
   ])
-  const head = ['open sockets, all in use', 'goodput/s', 'context switches per request', 'CPU us per request']
   return table(head, rows, { name: 'sockets' })
 }
 
