@@ -1,13 +1,10 @@
-import { heading, table } from '../../../load/report/blocks.js'
+import { table } from '../../../load/report/blocks.js'
 import { count, NONE } from '../../../load/report/format.js'
 import { giversOf } from './alone.js'
-import { cellsOf, knownResources, rungTable } from './rungs.js'
+import { cellsOf, knownResources } from './rungs.js'
 import { intervalText, millionText } from './sentences.js'
 
-/**
- * @import { Block } from '../../../load/report/blocks.js'
- * @import { Climbed, RampFindings } from './findings.js'
- */
+/** @import { Climbed, RampFindings } from './findings.js' */
 
 /** Each request of the mix alone at the ceiling, next to the whole mix; with its resources just below the ceiling. @param {RampFindings} findings */
 export function eachTable({ plan, mains, work, each }) {
@@ -34,12 +31,6 @@ export function eachTable({ plan, mains, work, each }) {
     ...resources.map((resource) => resource.head),
   ]
   return table(head, rows, { name: 'each' })
-}
-
-/** The steps of each request's climbs. @param {RampFindings} findings @returns {Block[]} */
-export function eachSteps({ each }) {
-  const all = each.flatMap(({ series }) => series)
-  return [heading('Each request alone', { detail: true }), rungTable(all, 'each-rungs')]
 }
 
 /** How each request was measured. @param {RampFindings} findings */

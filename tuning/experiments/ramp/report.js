@@ -1,9 +1,9 @@
-import { answer, drawn, list, method, paragraph, table } from '../../../load/report/blocks.js'
+import { answer, drawn, heading, list, method, paragraph, table } from '../../../load/report/blocks.js'
 import { count, figure, milliseconds, NONE } from '../../../load/report/format.js'
 import { xyPicture } from '../../../load/report/picture.js'
 import { median } from '../../../load/verdict/ranks.js'
 import { perHour } from './cost.js'
-import { eachMethod, eachSteps, eachTable } from './each.js'
+import { eachMethod, eachTable } from './each.js'
 import { publishedBlocks, times } from './published.js'
 import { rungTable, screenTable } from './rungs.js'
 import { answerSentences, furtherSentences, intervalText, millionText } from './sentences.js'
@@ -17,6 +17,7 @@ import { answerSentences, furtherSentences, intervalText, millionText } from './
 export function rampReport(findings) {
   const { plan, screens, series, each } = findings
   const further = furtherSentences(findings)
+  const alone = each.flatMap((one) => one.series)
   return [
     answer(answerSentences(findings).join(' ')),
     ...(further.length > 0 ? [list(further)] : []),
@@ -26,7 +27,7 @@ export function rampReport(findings) {
     ...(each.length > 0 ? [eachTable(findings)] : []),
     rungTable(series.filter(({ entry }) => entry === null)),
     ...(plan.without ? [withoutBlock(findings)] : []),
-    ...(each.length > 0 ? eachSteps(findings) : []),
+    ...(each.length > 0 ? [heading('Each request alone', { detail: true }), rungTable(alone, 'each-rungs')] : []),
     ...publishedBlocks(findings),
     method(methodOf(findings)),
   ]
