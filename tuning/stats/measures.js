@@ -9,3 +9,11 @@ export function goodputOf({ traffic }) {
 export function successOf({ traffic }) {
   return Math.max(1e-4, traffic.success_ratio)
 }
+
+/** Ratios of trials of the same block. @param {TrialRecord[]} own @param {TrialRecord[]} others @param {(record: TrialRecord) => number} value */
+export function ratios(own, others, value) {
+  return own.flatMap((record) => {
+    const other = others.find(({ at }) => at.block === record.at.block)
+    return other ? [value(record) / value(other)] : []
+  })
+}

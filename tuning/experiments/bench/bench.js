@@ -3,6 +3,7 @@ import { DRIVERS } from '../../../load/generators/drivers/index.js'
 import { localPlan } from '../../../load/run/plan.js'
 import { median } from '../../../load/verdict/ranks.js'
 import { matrixVisits, nextTrial, trialsAt } from '../../stats/matrix.js'
+import { ratios } from '../../stats/measures.js'
 import { generatorShare, isFullShare } from '../../stats/sound.js'
 import { keptSpread } from '../../stats/spread.js'
 import { CONTENDERS, closeContenders, contenderOf, keepContender } from './contenders.js'
@@ -162,12 +163,4 @@ export function analyse(plan, records, { not_applied = [] }) {
 function keptServer({ name, kind, values: { closed }, is_generator_full }) {
   const [inserts_rps, cpu_us_each] = ['inserts/s', 'CPU us each'].map((head) => keptSpread(closed[head]))
   return { name, kind, inserts_rps, is_lower_bound: is_generator_full, cpu_us_each }
-}
-
-/** Ratios of trials of the same block. @param {TrialRecord[]} own @param {TrialRecord[]} others @param {Column['value']} value */
-export function ratios(own, others, value) {
-  return own.flatMap((record) => {
-    const other = others.find(({ at }) => at.block === record.at.block)
-    return other ? [value(record) / value(other)] : []
-  })
 }

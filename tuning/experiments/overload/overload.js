@@ -10,6 +10,7 @@ import { openCell } from '../../knobs/open-cell.js'
 import { columnsOf } from '../../stats/columns.js'
 import { groupBy, totalsOf } from '../../stats/design.js'
 import { nextTrial, peakOf } from '../../stats/matrix.js'
+import { ratios } from '../../stats/measures.js'
 import { keptSpread, spread } from '../../stats/spread.js'
 
 /**
@@ -129,11 +130,6 @@ function analyse(plan, records) {
 }
 
 /** @param {TrialRecord} record */
-function blockOf({ at: { block = 0 } }) {
-  return block
-}
-
-/** @param {TrialRecord} record */
 function placeOf({ at: { block = 0, position = PEAK } }) {
   return `${block} ${position}`
 }
@@ -144,17 +140,16 @@ function placeOf({ at: { block = 0, position = PEAK } }) {
  * @param {TrialRecord[]} records @typedef {ReturnType<typeof loadsOf>} Loads
  */
 function loadsOf(records) {
-  const shares = new Map(records.map((record) => [placeOf(record), record.at.share]))
-  const nameOf = (/** @type {TrialRecord} */ record) => {
-    const { phase, share, position } = record.at
-    return share === undefined ? phase : loadName(share, shares.get(`${blockOf(record)} ${position - 1}`))
+  /** @type {TrialRecord[]} */
+  const all = records.map((record) => ({ ...record, at: { block: 0, ...record.at } }))
+  const shares = new Map(all.map((record) => [placeOf(record), record.at.share]))
+  const nameOf = (/** @type {TrialRecord} */ { at: { phase, share, block, position } }) => {
+    return share === undefined ? phase : loadName(share, shares.get(`${block} ${position - 1}`))
   }
-  const byName = groupBy(records.filter(isValid), nameOf)
-  const ratiosTo = (/** @type {string} */ reference, /** @type {TrialRecord[]} */ trials) =>
-    trials.map((record) => {
-      const own = byName.get(reference)?.find((other) => blockOf(other) === blockOf(record))
-      return own ? record.traffic.goodput_rps / own.traffic.goodput_rps : Number.NaN
-    })
+  const byName = groupBy(all.filter(isValid), nameOf)
+  const ratiosTo = (/** @type {string} */ reference, /** @type {TrialRecord[]} */ trials) => {
+    return ratios(trials, byName.get(reference) ?? [], ({ traffic }) => traffic.goodput_rps)
+  }
   return NAMES.flatMap((name) => {
     const trials = byName.get(name) ?? []
     if (trials.length === 0) return []

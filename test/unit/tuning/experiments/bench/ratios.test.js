@@ -1,6 +1,6 @@
 import t from 'tap'
 import { median } from '../../../../../load/verdict/ranks.js'
-import { ratios } from '../../../../../tuning/experiments/bench/bench.js'
+import { ratios } from '../../../../../tuning/stats/measures.js'
 import { spread } from '../../../../../tuning/stats/spread.js'
 
 t.test('ratios are those of the same block; a spread is median, least and most', async (t) => {
