@@ -1,6 +1,7 @@
 import { paragraph, titled } from '../../../load/report/blocks.js'
 import { NONE } from '../../../load/report/format.js'
 import { proofText, undosedTexts } from '../../../load/report/proof.js'
+import { columnsOf } from '../../stats/columns.js'
 import { observationsOf, ratioOf, ratioText } from '../../stats/effects.js'
 import { GENERATOR_LIMIT } from '../../stats/sound.js'
 import { intervalText, RELEVANT_RATIO } from './budget-report.js'
@@ -84,28 +85,24 @@ export function forecastBlocks({ plan, records, budgets, elasticities, forecasts
   const service = elasticities?.find(isService)
   if (!service || forecasts.length === 0) return []
   const percent = 100 / budgets.cpu.whole.estimate
-  const rows = forecasts.map((one) => {
-    const { stage, saved_us, postgres, forecast, measured } = one
-    const { estimate, low, high } = saved_us
-    const planted_us = plan.slow_us[stage]
-    return [
-      planted_us ? `${stage} + ${planted_us} us` : stage,
-      `${intervalText({ estimate: percent * estimate, low: percent * low, high: percent * high })} %`,
-      postgres.high === 0 ? 'none' : ratioText(postgres),
-      isShared(one) ? NONE : ratioText(forecast),
-      measured.isLimited ? GENERATOR_LIMIT : ratioText(measured),
-      agreementOf(one),
-    ]
-  })
+  const shareText = (/** @type {Figure} */ { estimate, low, high }) => {
+    return `${intervalText({ estimate: percent * estimate, low: percent * low, high: percent * high })} %`
+  }
+  const [head, rows] = columnsOf(forecasts, [
+    ['removed', ({ stage }) => (plan.slow_us[stage] ? `${stage} + ${plan.slow_us[stage]} us` : stage)],
+    ['saves', ({ saved_us }) => shareText(saved_us)],
+    ["Postgres' CPU", ({ postgres }) => (postgres.high === 0 ? 'none' : ratioText(postgres))],
+    ['forecast', (one) => (isShared(one) ? NONE : ratioText(one.forecast))],
+    ['measured', ({ measured }) => (measured.isLimited ? GENERATOR_LIMIT : ratioText(measured))],
+    ['agree', agreementOf],
+  ])
   const { suspect, elasticity, low, high } = service
   const about = `**Forecast against measured**: the throughput of ${proverOf(plan)} without a stage, as a ratio to the whole. The forecast follows from the share of the service's CPU that is saved and the elasticity of ${suspect}, ${elasticity} [${low ?? NONE}–${high ?? NONE}].`
   const shared = forecasts.filter(isShared).map(({ stage }) => stage)
   const except = `not for ${shared.join(' and ')}, whose removal certainly changes Postgres' CPU per request, too`
   return [
     paragraph([proofText({ elasticities }), ...undosedTexts(records)].join(' ')),
-    ...titled(about, ['removed', 'saves', "Postgres' CPU", 'forecast', 'measured', 'agree'], rows, {
-      name: 'forecasts',
-    }),
+    ...titled(about, head, rows, { name: 'forecasts' }),
     paragraph(
       `The forecast holds for work that the service alone does: ${shared.length > 0 ? except : 'here for every stage'}.`,
     ),
