@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { EXPIRE_INTERVAL_MS } from './connection.js'
 import { openSender } from './sender.js'
 import { countClosedLoop } from './tally.js'
@@ -68,17 +69,10 @@ async function drive({ connections, send }, load, { duration_s, signal }, nth, [
   const expiring = setInterval(() => {
     for (const connection of connections) connection.expire(timeout_s * 1000, performance.now())
   }, EXPIRE_INTERVAL_MS)
-  let stop = () => {}
-  await new Promise((resolve) => {
-    stop = () => resolve(undefined)
-    signal.addEventListener('abort', stop)
-    let working = connections.length
-    const ended = () => {
-      if (--working === 0) stop()
-    }
-    for (const [i, connection] of connections.entries()) work(connection, i, ended)
+  const all = connections.map((connection, i) => {
+    return new Promise((resolve) => work(connection, i, () => resolve(null)))
   })
-  signal.removeEventListener('abort', stop)
+  await Promise.race([Promise.all(all), once(signal, 'abort')])
   clearInterval(expiring)
 }
 
