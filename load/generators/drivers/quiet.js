@@ -27,16 +27,12 @@ export class Quiet {
     }
     if (this.#reported === answered || now_ms - this.#since_ms < this.#patience_ms) return
     this.#patience_ms *= 2
-    this.#report(answered)
+    this.end(answered)
   }
 
   /** Call when no request is in flight any more. @param {number} answered */
   end(answered) {
-    if (this.#reported !== answered) this.#report(answered)
-  }
-
-  /** @param {number} answered */
-  #report(answered) {
+    if (this.#reported === answered) return
     this.#reported = answered
     this.#onEnd()
   }
