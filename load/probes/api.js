@@ -72,15 +72,11 @@ export async function watchApi({ pid, metricsUrl }, watch = () => watchProcess(p
       for (const name of GAUGES) {
         const value = metrics.sum(name)
         if (value === null) continue
-        if (LOOP_DELAYS.includes(name)) {
-          if (isEarly) early[name] = value
-          if (value === early[name]) {
-            // The gauge exists, even if it says nothing about this load.
-            gauges[name] ??= { looks: 0, sum: 0, most: 0 }
-            continue
-          }
-        }
-        const { looks = 0, sum = 0, most = value } = gauges[name] ?? {}
+        if (isEarly && LOOP_DELAYS.includes(name)) early[name] = value
+        // The gauge exists, even if it says nothing about this load.
+        gauges[name] ??= { looks: 0, sum: 0, most: 0 }
+        if (value === early[name]) continue
+        const { looks, sum, most } = gauges[name]
         gauges[name] = { looks: looks + 1, sum: sum + value, most: Math.max(most, value) }
       }
     },
