@@ -71,17 +71,13 @@ function readCounters() {
       tracking_drops: trackingDrops(textOf('/proc/net/stat/nf_conntrack') ?? ''),
     }),
     time_wait: numberIn('/proc/net/sockstat', /^TCP:.* tw (\d+)/m) ?? 0,
-    waited_us: /** @type {Record<string, number | null>} */ ({
-      cpu: waitedFor('cpu'),
-      io: waitedFor('io'),
-      memory: waitedFor('memory'),
-    }),
+    waited_us: Object.fromEntries(['cpu', 'io', 'memory'].map((name) => [name, waitedFor(name)])),
     cores: coreTimes(),
     to_us: performance.now() * 1000,
   }
 }
 
-/** Total time (us) in which some task waited for this resource (Documentation/accounting/psi.rst). @param {'cpu' | 'io' | 'memory'} what */
+/** Total time (us) in which some task waited for this resource (Documentation/accounting/psi.rst). @param {string} what */
 function waitedFor(what) {
   return numberIn(`/proc/pressure/${what}`, /^some .*total=(\d+)/m)
 }
