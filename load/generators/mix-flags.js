@@ -61,8 +61,8 @@ export function mixOf(flags) {
     const beside = ['method', 'body'].find((name) => flags[name] !== undefined)
     if (beside) throw new UsageError(`--${beside}: cannot be combined with --mix, whose entries have their own`)
     const entries = readMixFile(mix, without)
-    const rows = data !== undefined && { data: columnsFor(entries, data), data_source: sourceOf('data', data) }
-    if (!rows) columnsFor(entries, null)
+    const columns = columnsFor(entries, data ?? null)
+    const rows = data !== undefined && { data: columns, data_source: sourceOf('data', data) }
     return {
       ...common,
       name: mix,
@@ -90,13 +90,9 @@ export function bodyOf(file) {
 /** @param {string} text value of --body */
 function bodyFrom(text) {
   if (INLINE.test(text)) {
-    const source = {
-      flag: /** @type {const} */ ('body'),
-      file: WITHHELD,
-      bytes: Buffer.byteLength(text),
-      modified_at: null,
-    }
-    return { name: 'body', body_base64: Buffer.from(text).toString('base64'), source }
+    const content = Buffer.from(text)
+    const source = { flag: /** @type {const} */ ('body'), file: WITHHELD, bytes: content.length, modified_at: null }
+    return { name: 'body', body_base64: content.toString('base64'), source }
   }
   const file = text.replace(/^@/, '')
   return { name: file, body_base64: bodyOf(file), source: sourceOf('body', file) }
