@@ -1,7 +1,7 @@
 import Papa from 'papaparse'
 import { UsageError } from '../command/errors.js'
 import { readText } from './flag-file.js'
-import { namesIn } from './template.js'
+import { namesOf } from './template.js'
 
 /** @import { Entry } from '../report/record.js' */
 
@@ -14,8 +14,7 @@ const MAX_ROWS = 100_000
  * @throws {UsageError}
  */
 export function columnsFor(entries, file) {
-  const texts = entries.flatMap(({ path, body, headers = {} }) => [path, body, ...Object.values(headers)])
-  const names = [...new Set(texts.flatMap((text) => namesIn(text, 'data')))]
+  const names = namesOf(entries, 'data')
   if (file === null) {
     if (names.length === 0) return {}
     throw new UsageError(`--mix: expected --data FILE for {{data ${names[0]}}}, got none`)

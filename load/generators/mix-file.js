@@ -4,7 +4,7 @@ import { UsageError } from '../command/errors.js'
 import { header } from '../command/flags.js'
 import { boundsOf, SLO_EXPECTED } from '../report/slo.js'
 import { readText } from './flag-file.js'
-import { KNOWN_BLANKS, namesIn, unknownBlank } from './template.js'
+import { KNOWN_BLANKS, namesOf, unknownBlank } from './template.js'
 
 /** @import { Entry } from '../report/record.js' */
 
@@ -56,21 +56,16 @@ export function readMixFile(file, without = []) {
 
 /** Checks that exactly one entry takes each value, and that no entries wait for each other in a circle. @param {Entry[]} entries */
 function checkTaken(entries) {
-  const takers = entries.flatMap(({ name, take = {} }) => Object.keys(take).map((value) => ({ name, value })))
-  const needsOf = (/** @type {Entry} */ { path, body, headers = {} }) => {
-    return [path, body, ...Object.values(headers)].flatMap((text) => namesIn(text, 'taken'))
-  }
-  for (const value of new Set([...entries.flatMap(needsOf), ...takers.map((taker) => taker.value)])) {
-    const by = takers.filter((taker) => taker.value === value).map(({ name }) => name)
+  const takenBy = (/** @type {Entry} */ { take = {} }) => Object.keys(take)
+  for (const value of new Set([...namesOf(entries, 'taken'), ...entries.flatMap(takenBy)])) {
+    const by = entries.filter((entry) => takenBy(entry).includes(value)).map(({ name }) => name)
     expect(by.length === 1, `one entry to take ${JSON.stringify(value)}`, by.length === 0 ? 'none' : by.join(' and '))
   }
   let waiting = entries
   for (let before = []; waiting.length !== before.length; ) {
     before = waiting
-    const late = new Set(
-      takers.filter(({ name }) => before.some((entry) => entry.name === name)).map(({ value }) => value),
-    )
-    waiting = before.filter((entry) => needsOf(entry).some((value) => late.has(value)))
+    const late = new Set(before.flatMap(takenBy))
+    waiting = before.filter((entry) => namesOf([entry], 'taken').some((value) => late.has(value)))
   }
   const names = waiting.map(({ name }) => name).join(', ')
   expect(waiting.length === 0, 'entries that do not wait for each other', `a cycle of ${names}`)

@@ -1,7 +1,7 @@
 import { randomAt } from '../system/random.js'
 import { replayed } from './replay.js'
 import { TakenValues } from './taken.js'
-import { drawsOf, fillTemplate, namesIn, parseTemplate } from './template.js'
+import { drawsOf, fillTemplate, namesOf, parseTemplate } from './template.js'
 
 /**
  * @import { Part } from './template.js'
@@ -80,7 +80,7 @@ function weighted({ entries = [], headers: common, data }) {
     const pairs = Object.entries(own)
     const headers = [...shared, ...pairs.filter(([, value]) => !value.includes('{{'))]
     const filled = pairs.filter(([, value]) => value.includes('{{'))
-    const needs = [...new Set([path, body, ...Object.values(own)].flatMap((text) => namesIn(text, 'taken')))]
+    const needs = namesOf([{ path, body, headers: own }], 'taken')
     return {
       ...{ name, method, headers, up_to },
       path: parseTemplate(path, 'path', data),

@@ -1,3 +1,5 @@
+/** @import { Entry } from '../report/record.js' */
+
 /**
  * Templates with blanks that are filled for each request: `/user/{{int 1 1000}}`, `{"email":"{{word}}-{{seq}}@redline.test"}`.
  * @typedef {string | Blank} Part a string has one byte per character
@@ -37,6 +39,15 @@ export function parseTemplate(text, into, data = {}) {
     return blank.fill === 'taken' ? { ...blank, into } : blank
   })
   return /** @type {Part[]} */ (parts.filter((part) => part !== ''))
+}
+
+/**
+ * Lists the names that requests take from --data, or from earlier responses, each once.
+ * @param {Pick<Entry, 'path' | 'body' | 'headers'>[]} entries @param {'data' | 'taken'} fill
+ */
+export function namesOf(entries, fill) {
+  const texts = entries.flatMap(({ path, body, headers = {} }) => [path, body, ...Object.values(headers)])
+  return [...new Set(texts.flatMap((text) => namesIn(text, fill)))]
 }
 
 /** Lists the names that a text takes from --data, or from earlier responses. @param {string} text @param {'data' | 'taken'} fill */
