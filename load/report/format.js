@@ -41,13 +41,8 @@ export function decimal(value, most, least = most) {
   // Shortcut for most figures: Intl takes ten times as long.
   if (least === 0 && value >= 0 && value < 1000 && Number.isInteger(value)) return String(value)
   const key = `${least} ${most}`
-  const format =
-    formats.get(key) ??
-    new Intl.NumberFormat('en-US', {
-      minimumFractionDigits: least,
-      maximumFractionDigits: most,
-      signDisplay: 'negative',
-    })
+  const digits = { minimumFractionDigits: least, maximumFractionDigits: most }
+  const format = formats.get(key) ?? new Intl.NumberFormat('en-US', { ...digits, signDisplay: 'negative' })
   formats.set(key, format)
   return format.format(value)
 }
