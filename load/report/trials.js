@@ -1,5 +1,5 @@
 import { table } from './blocks.js'
-import { breakdown, cellName, count, milliseconds, NONE, offered, percent, wholePercent } from './format.js'
+import { breakdown, cellName, count, figure, milliseconds, NONE, offered, percent, wholePercent } from './format.js'
 
 /** @import { TrialRecord } from './record.js' */
 
@@ -25,11 +25,7 @@ const COLUMNS = [
   { head: 'API core', text: ({ probes }) => wholePercent(probes.api.cpu_core_ratio) },
   { head: 'Postgres', text: ({ probes }) => wholePercent(probes.postgres?.cpu_core_ratio), is: 'detail' },
   { head: 'generator', text: ({ probes }) => wholePercent(probes.generator.cpu_core_ratio), is: 'detail' },
-  {
-    head: 'rows stored',
-    text: ({ traffic }) => (traffic.rows_stored === null ? NONE : count(traffic.rows_stored)),
-    is: 'detail',
-  },
+  { head: 'rows stored', text: ({ traffic }) => figure(traffic.rows_stored), is: 'detail' },
   { head: 'outcome', text: outcomeText },
 ]
 
