@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import net from 'node:net'
 import { freePort } from '../../sql/free-port.js'
 import { ServiceEnded } from '../command/errors.js'
@@ -28,13 +29,9 @@ export async function onFreePorts(count, startOn) {
 }
 
 /** @param {number} port @returns {Promise<boolean>} */
-export function isListening(port) {
-  return new Promise((resolve) => {
-    const socket = net.connect(port, '127.0.0.1')
-    socket.on('error', () => resolve(false))
-    socket.on('connect', () => {
-      socket.destroy()
-      resolve(true)
-    })
-  })
+export async function isListening(port) {
+  const socket = net.connect(port, '127.0.0.1')
+  const connected = await once(socket, 'connect').catch(() => null)
+  socket.destroy()
+  return connected !== null
 }
