@@ -104,7 +104,5 @@ export async function startGenerator(load, signal, onCounts, { nofile, grace_s: 
 
 /** The error of a driver, with the stack of its own process. @param {{ failed: string, stack?: string }} reply */
 function failureOf({ failed, stack }) {
-  const error = new Error(failed)
-  if (stack) error.stack = stack
-  return error
+  return Object.assign(new Error(failed), stack && { stack })
 }
