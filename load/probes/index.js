@@ -136,26 +136,25 @@ export function pauseBefore(interval_ms, n) {
 
 /** Samples at a mean interval, never two samples at once. @param {number} interval_ms @param {Probe | null} probe */
 export function every(interval_ms, probe) {
-  let sampling = Promise.resolve()
-  let busy = false
+  /** @type {Promise<void> | null} */
+  let sampling = null
   let n = 0
   /** @type {NodeJS.Timeout} */
   let timer
-  const done = () => {
-    busy = false
-  }
   const sample = () => {
     wait()
-    if (busy) return
-    busy = true
     // A failed sample does not end the trial; the next one may succeed.
-    sampling = Promise.resolve(probe?.sample?.()).then(done, done)
+    sampling ??= Promise.resolve(probe?.sample?.())
+      .catch(() => {})
+      .finally(() => {
+        sampling = null
+      })
   }
   const wait = () => {
     timer = setTimeout(sample, pauseBefore(interval_ms, ++n))
   }
   wait()
-  return { stop: () => clearTimeout(timer), idle: () => sampling }
+  return { stop: () => clearTimeout(timer), idle: async () => sampling }
 }
 
 /** Drops unknown values and rounds to four decimal places; more would be noise. @param {any} value @returns {any} */
