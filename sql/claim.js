@@ -18,17 +18,9 @@ const MARK = 'redline: made by run '
 export const SCHEMA = readFileSync(new URL('schema.sql', import.meta.url), 'utf8')
 const RESET = readFileSync(new URL('reset.sql', import.meta.url), 'utf8')
 
-/** Drops the indexes that a run of `INDEXES` leaves if it is killed: the next run would measure them. */
-const DROP_INDEXES = `DO $$
-DECLARE
-  name text;
-BEGIN
-  FOR name IN SELECT indexrelid::regclass FROM pg_index JOIN pg_class ON oid = indexrelid
-    WHERE indrelid = 'users'::regclass AND relname ~ '^redline_index_[0-9]+$'
-  LOOP
-    EXECUTE 'DROP INDEX ' || name;
-  END LOOP;
-END $$`
+/** The indexes that a run of `INDEXES` leaves if it is killed: the next run would measure them. */
+const LEFT_INDEXES = `SELECT indexrelid::regclass::text AS name FROM pg_index JOIN pg_class ON oid = indexrelid
+  WHERE indrelid = 'users'::regclass AND relname ~ '^redline_index_[0-9]+$'`
 
 const FIND = `
   SELECT name, c.oid::int8::text AS oid, n.nspname AS schema, quote_ident(n.nspname) || '.' || quote_ident(relname) AS full_name,
@@ -58,7 +50,7 @@ export async function claimTables(client, { run, own, place }) {
     await client.query(SCHEMA)
     // CREATE TABLE IF NOT EXISTS does not report whether this transaction created the table.
     refuseUnlocked(await find(client), existing)
-    await client.query(DROP_INDEXES)
+    for (const { name } of (await client.query(LEFT_INDEXES)).rows) await client.query(`DROP INDEX ${name}`)
     await client.query(RESET)
     for (const name of TABLES) await writeMark(client, name, { run, own, left: null })
   })
