@@ -113,7 +113,7 @@ async function measure(folder, load, { duration_s, signal, onEnd }, first) {
 
 /** Pure. @param {Result} result @param {Pick<Load, 'connections' | 'timeout_s'>} load */
 export function summarise(result, { connections, timeout_s }) {
-  const { sent, requests, duration_us, status, timeout } = result
+  const { sent, requests, duration_us, status, seconds, timeout } = result
   const answered = requests - timeout
   const timeout_us = timeout_s * 1e6
   const silent = requests - totalOf(Object.values(status), (count) => count)
@@ -132,7 +132,6 @@ export function summarise(result, { connections, timeout_s }) {
   const run_s = duration_us / 1e6
   const hung = requests + lost === 0 && run_s >= timeout_s ? sent : 0
   const allOk = Object.keys(status).every((code) => code[0] === '2')
-  const { seconds } = result
   const last = Math.max(-1, ...Object.keys(seconds).map(Number))
   const per_second = Array.from({ length: Math.floor(last / 2) + 1 }, (_, second) => {
     const [other = 0, ok = 0] = [seconds[2 * second], seconds[2 * second + 1]]
