@@ -38,9 +38,10 @@ const SETTINGS = { listen_addresses: '127.0.0.1', unix_socket_directories: '', m
  */
 export async function startEmbedded({ parent = dataParent(), settings = {}, initialised } = {}) {
   await removeLeftovers([parent])
-  const folder = makeFolder(parent)
   const remove = { recursive: true, force: true }
+  let folder = ''
   try {
+    folder = makeScratch('postgres', parent)
     const cluster = { ...(await initialiseIn(folder, initialised)), settings }
     const { port, child } = await start(cluster)
     let server = child
@@ -78,16 +79,7 @@ export async function startEmbedded({ parent = dataParent(), settings = {}, init
       },
     }
   } catch (error) {
-    await fs.rm(folder, remove)
-    throw whyNotStarted(error, parent)
-  }
-}
-
-/** @param {string} parent */
-function makeFolder(parent) {
-  try {
-    return makeScratch('postgres', parent)
-  } catch (error) {
+    if (folder) await fs.rm(folder, remove)
     throw whyNotStarted(error, parent)
   }
 }
