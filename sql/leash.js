@@ -1,4 +1,5 @@
-import { spawnSync } from 'node:child_process'
+import { execFile, spawnSync } from 'node:child_process'
+import { promisify } from 'node:util'
 
 /**
  * Puts a command on a leash: when this process ends in whatever way, kill -9 included, the kernel sends the command a signal.
@@ -15,6 +16,15 @@ export function leashed(command, { signal, user }) {
   }
   const identity = user ? [`--reuid=${user.uid}`, `--regid=${user.gid}`, '--clear-groups'] : []
   return ['setpriv', ...identity, `--pdeathsig=${signal}`, ...command]
+}
+
+/**
+ * Runs a command on a leash, to its end.
+ * @param {string[]} command @param {Parameters<typeof leashed>[1]} leash @param {import('node:child_process').ExecFileOptions} [options]
+ */
+export function runLeashed(command, leash, options) {
+  const [program, ...args] = leashed(command, leash)
+  return promisify(execFile)(program, args, options)
 }
 
 /** @type {boolean | undefined} */

@@ -1,9 +1,8 @@
-import { execFile, execFileSync } from 'node:child_process'
+import { execFileSync } from 'node:child_process'
 import { chmodSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
-import { leashed } from '../../sql/leash.js'
+import { runLeashed } from '../../sql/leash.js'
 import { startOf } from '../../sql/scratch.js'
 import { NotApplied } from '../command/errors.js'
 import { foreignProgram } from './processes.js'
@@ -103,6 +102,5 @@ async function fetchInto(folder, { name, version, integrity }) {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   writeFileSync(path.join(folder, 'package.json'), JSON.stringify(manifest))
   writeFileSync(path.join(folder, 'package-lock.json'), JSON.stringify(lock))
-  const [npm, ...args] = leashed([...INSTALL, '--prefix', folder], { signal: 'KILL' })
-  await promisify(execFile)(npm, args, { timeout: INSTALL_TIMEOUT_MS })
+  await runLeashed([...INSTALL, '--prefix', folder], { signal: 'KILL' }, { timeout: INSTALL_TIMEOUT_MS })
 }
