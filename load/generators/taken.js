@@ -38,14 +38,12 @@ export class TakenValues {
   /** Takes values from a response body. @param {Record<string, string>} pointers by name @returns {(body: string) => boolean} false: one is missing */
   takerFor(pointers) {
     return (body) => {
-      const found = Object.entries(pointers).map(
-        ([name, pointer]) => /** @type {const} */ ([name, valueAt(body, pointer)]),
-      )
-      for (const [name, value] of found) {
+      const found = Object.entries(pointers).map(([name, pointer]) => ({ name, value: valueAt(body, pointer) }))
+      for (const { name, value } of found) {
         const kept = this.#of(name)
         if (value !== null) kept.values[kept.count++ % KEPT] = value
       }
-      return found.every(([, value]) => value !== null)
+      return found.every(({ value }) => value !== null)
     }
   }
 
