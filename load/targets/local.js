@@ -42,19 +42,16 @@ export async function openLocal(options) {
   const addresses = { HOST: host, ADMIN_HOST: '127.0.0.1', PORT: String(port), ADMIN_PORT: String(adminPort) }
   const adminUrl = `http://127.0.0.1:${adminPort}`
   let refusal = ''
-  const service = await startService(
-    'the API',
-    [node, ...nodeFlagsOf(root), ...nodeFlags, path.join(root, 'api/server.js')],
-    {
-      ...{ cores, nofile, logFile, start_ms, signal, stopGrace_ms: STOP_GRACE_MS },
-      env: { ...withoutPgVariables(env), ...addresses, DATABASE_URL: databaseUrl },
-      isReady: async () => {
-        const problem = await unreadiness(adminUrl)
-        if (problem) refusal = `; /readyz says: ${problem}`
-        return problem === null
-      },
+  const command = [node, ...nodeFlagsOf(root), ...nodeFlags, path.join(root, 'api/server.js')]
+  const service = await startService('the API', command, {
+    ...{ cores, nofile, logFile, start_ms, signal, stopGrace_ms: STOP_GRACE_MS },
+    env: { ...withoutPgVariables(env), ...addresses, DATABASE_URL: databaseUrl },
+    isReady: async () => {
+      const problem = await unreadiness(adminUrl)
+      if (problem) refusal = `; /readyz says: ${problem}`
+      return problem === null
     },
-  ).catch((error) => {
+  }).catch((error) => {
     const isConfig = error instanceof ServiceEnded && error.code === CONFIG_EXIT_CODE
     if (isConfig) throw new UsageError(error.words.replace(/^redline: /, ''))
     throw refusal && !(error instanceof ServiceEnded) ? new UsageError(`${error.message}${refusal}`) : error
