@@ -8,15 +8,6 @@ import { keptUrl } from '../command/credentials.js'
  *   shownUrl: without secrets; processes: the service's, on this machine @returns {Target}
  */
 export function openUrl(url, { metricsUrl = null, shownUrl = keptUrl(url), processes = [] } = {}) {
-  const nothing = { adminUrl: null, pid: null, cores: null, settings: {}, stop: async () => {} }
-  return {
-    ...nothing,
-    processes,
-    kind: 'url',
-    countsRows: false,
-    url,
-    shownUrl,
-    metricsUrl,
-    died: new Promise(() => {}),
-  }
+  const nothing = { adminUrl: null, pid: null, cores: null, settings: {}, countsRows: false, stop: async () => {} }
+  return { kind: 'url', url, shownUrl, metricsUrl, processes, ...nothing, died: new Promise(() => {}) }
 }
