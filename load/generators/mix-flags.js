@@ -5,7 +5,7 @@ import { header, switchFlag } from '../command/flags.js'
 import { REFERENCES, resolveText } from '../command/references.js'
 import { columnsFor } from './data-file.js'
 import { readText, readUpTo } from './flag-file.js'
-import { JSON_TYPE } from './mix.js'
+import { isContentType, JSON_TYPE } from './mix.js'
 import { FRAMING, isMethod, KNOWN_METHOD, readMixFile } from './mix-file.js'
 import { replayMix } from './replay.js'
 import { sourceOf } from './source.js'
@@ -63,15 +63,8 @@ export function mixOf(flags) {
     const entries = readMixFile(mix, without)
     const columns = columnsFor(entries, data ?? null)
     const rows = data !== undefined && { data: columns, data_source: sourceOf('data', data) }
-    return {
-      ...common,
-      name: mix,
-      method: entries[0].method,
-      body_base64: null,
-      entries,
-      source: sourceOf('mix', mix),
-      ...rows,
-    }
+    const source = sourceOf('mix', mix)
+    return { ...common, name: mix, method: entries[0].method, body_base64: null, entries, source, ...rows }
   }
   if (data !== undefined) throw new UsageError('--data: requires --mix')
   if (without) throw new UsageError('--without: requires --mix')
@@ -100,8 +93,7 @@ function bodyFrom(text) {
 
 /** Adds the JSON content type unless the headers already have one. @param {[string, string][]} headers */
 function typed(headers) {
-  const has = headers.some(([name]) => name.toLowerCase() === 'content-type')
-  return has ? headers : [JSON_TYPE, ...headers]
+  return headers.some(isContentType) ? headers : [JSON_TYPE, ...headers]
 }
 
 /**

@@ -76,7 +76,7 @@ function weighted({ entries = [], headers: common, data }) {
     const up_to = i === entries.length - 1 ? 1 : sum / total
     const isOwn = new Set(Object.keys(own).map((one) => one.toLowerCase()))
     // Some services reject a content type without a body.
-    const shared = common.filter(([one]) => !isOwn.has(one.toLowerCase()) && (body !== '' || !isContentType(one)))
+    const shared = common.filter((pair) => !isOwn.has(pair[0].toLowerCase()) && (body !== '' || !isContentType(pair)))
     const pairs = Object.entries(own)
     const headers = [...shared, ...pairs.filter(([, value]) => !value.includes('{{'))]
     const filled = pairs.filter(([, value]) => value.includes('{{'))
@@ -92,8 +92,8 @@ function weighted({ entries = [], headers: common, data }) {
   })
 }
 
-/** @param {string} name of a header */
-function isContentType(name) {
+/** @param {string[]} header name, then value */
+export function isContentType([name]) {
   return name.toLowerCase() === 'content-type'
 }
 
