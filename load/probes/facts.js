@@ -39,18 +39,13 @@ export async function gatherFacts({ cores, database, signal }) {
     time_wait: numberIn('/proc/net/sockstat', /^TCP:.* tw (\d+)/m),
     tw_reuse: timeWaitReuse(),
     somaxconn: numberIn('/proc/sys/net/core/somaxconn', /^(\d+)/),
-    database_connections: database && (await connectionsOf(database)),
+    database_connections: database && (await database.query(DATABASE_CONNECTIONS).catch(() => [null]))[0],
     cores: allowed === null ? null : { allowed: expandCores(allowed).length, pinned: cores },
     cpu_quota_cores: cpuQuotaCores(),
     // Share of the last 10 s in which some task waited for a core (Linux' psi.rst).
     pressure_ratio: percent === null ? null : percent / 100,
     ...(await watchCores(cores, database && (await findPostmaster(database).catch(() => null)), signal)),
   }
-}
-
-/** @param {Pick<Look, 'query'>} database @returns {Promise<Record<'max' | 'reserved' | 'used', number> | null>} */
-async function connectionsOf(database) {
-  return (await database.query(DATABASE_CONNECTIONS).catch(() => [null]))[0]
 }
 
 /** Number of ephemeral ports without the reserved ones (Linux' ip-sysctl.rst); null if unknown. */
