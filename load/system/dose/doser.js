@@ -39,18 +39,14 @@ export async function startDoser(suspect) {
 
 /** One helper stops all processes; each core has a helper of its own. @param {Slowable} suspect */
 function helpersOf(suspect) {
-  const first = canHavePriority() ? ['chrt', '--fifo', '50'] : []
+  // Without real-time priority, the scheduler favours a mostly sleeping process only most of the time.
+  const first = spawnSync('chrt', ['--fifo', '50', 'true']).status === 0 ? ['chrt', '--fifo', '50'] : []
   // No process that we may stop: no dose is taken.
   if ('pids' in suspect && suspect.pids.length === 0) return []
   if ('pids' in suspect) return [startTaking(first, { pids: suspect.pids, period_ms: PERIOD_MS.processes })]
   return expandCores(suspect.cores).map((core) =>
     startTaking([...first, 'taskset', '-c', String(core)], { pids: null, period_ms: PERIOD_MS.core }),
   )
-}
-
-/** Whether helpers can get real-time priority; without it, the scheduler favours a mostly sleeping process only most of the time. */
-function canHavePriority() {
-  return spawnSync('chrt', ['--fifo', '50', 'true']).status === 0
 }
 
 /** @param {string[]} prefix @param {{ pids: number[] | null, period_ms: number }} how */
