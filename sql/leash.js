@@ -1,6 +1,9 @@
 import { execFile, spawnSync } from 'node:child_process'
 import { promisify } from 'node:util'
 
+/** @type {boolean | undefined} */
+let hasSetpriv
+
 /**
  * Puts a command on a leash: when this process ends in whatever way, kill -9 included, the kernel sends the command a signal.
  * Only Linux can (prctl PR_SET_PDEATHSIG, through util-linux' setpriv); elsewhere the command outlives us if we are killed.
@@ -10,7 +13,8 @@ import { promisify } from 'node:util'
  * @returns {string[]} program and arguments; the process keeps its id
  */
 export function leashed(command, { signal, user }) {
-  if (!hasSetpriv()) {
+  hasSetpriv ??= spawnSync('setpriv', ['--pdeathsig=KILL', 'true']).status === 0
+  if (!hasSetpriv) {
     if (user) throw new Error('expected setpriv (util-linux) on PATH to start a program as another user, found none')
     return command
   }
@@ -25,12 +29,4 @@ export function leashed(command, { signal, user }) {
 export function runLeashed(command, leash, options) {
   const [program, ...args] = leashed(command, leash)
   return promisify(execFile)(program, args, options)
-}
-
-/** @type {boolean | undefined} */
-let found
-
-function hasSetpriv() {
-  found ??= spawnSync('setpriv', ['--pdeathsig=KILL', 'true']).status === 0
-  return found
 }
