@@ -1,3 +1,5 @@
+import { attempt } from '../../sql/scratch.js'
+
 /** @import { ProgramEntry } from './mix.js' */
 
 /** Number of values kept per name: a request draws one of the latest. */
@@ -55,19 +57,17 @@ export class TakenValues {
 
 /** Returns a text or a number from a JSON document; null if none fits into a request. @param {string} body @param {string} pointer */
 function valueAt(body, pointer) {
-  try {
-    let found = JSON.parse(body)
-    for (const step of pointer.split('/').slice(1)) {
-      found = memberOf(found, step.replaceAll('~1', '/').replaceAll('~0', '~'))
-    }
-    const text = ['string', 'number'].includes(typeof found) ? String(found) : ''
-    // A lone surrogate fits into no URL, and a line break would end a header.
-    if (text === '' || text.length > VALUE_MAX_CHARACTERS || !text.isWellFormed()) return null
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters meant
-    return !/[\u0000-\u001f\u007f]/.test(text) ? text : null
-  } catch {
-    return null
-  }
+  const steps = pointer.split('/').slice(1)
+  const names = steps.map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'))
+  const found = names.reduce(
+    memberOf,
+    attempt(() => JSON.parse(body), undefined),
+  )
+  const text = ['string', 'number'].includes(typeof found) ? String(found) : ''
+  // A lone surrogate fits into no URL, and a line break would end a header.
+  if (text === '' || text.length > VALUE_MAX_CHARACTERS || !text.isWellFormed()) return null
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters meant
+  return !/[\u0000-\u001f\u007f]/.test(text) ? text : null
 }
 
 /** Returns a member of an object, or an element of an array; undefined for all else, such as an array's length. @param {unknown} value @param {string} name */
