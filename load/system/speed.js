@@ -11,13 +11,9 @@ const TIMEOUT_MS = 10_000
  * @param {string | null} cores list such as "0" or "1-3"; null: wherever the system puts it
  * @returns {Promise<number | null>} ms; null: it could not be run
  */
-export async function timeWork_ms(cores) {
+export function timeWork_ms(cores) {
   const pinned = cores === null ? [] : ['taskset', '-c', cores]
   const [program, ...args] = [...pinned, process.execPath, WORK]
-  try {
-    const { stdout } = await promisify(execFile)(program, args, { timeout: TIMEOUT_MS })
-    return Number(stdout)
-  } catch {
-    return null
-  }
+  const worked = promisify(execFile)(program, args, { timeout: TIMEOUT_MS })
+  return worked.then(({ stdout }) => Number(stdout)).catch(() => null)
 }
