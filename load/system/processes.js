@@ -44,12 +44,13 @@ export function collect(stream) {
  *   cores: list such as "0" or "1-3"; null: ours; nofile: limit of open files, soft and hard, since Node raises the soft limit to the
  *   hard one; prlimit gets a string unchanged; leash: signal that it gets when this process ends
  */
-export function startChild(command, { cores, nofile = null, env, stdio, cwd, leash }) {
+export function startChild(command, { cores, nofile = null, env, stdio, cwd, leash = 'KILL' }) {
   const pinned = cores === null ? [] : ['taskset', '-c', cores]
   const limits = typeof nofile === 'number' ? `${nofile}:${nofile}` : nofile
   const limited = limits === null ? [] : ['prlimit', `--nofile=${limits}`]
   const child = spawnLeashed([...pinned, ...limited, ...command], { env, stdio, cwd, detached: true }, leash)
-  endWithUs(child, leash)
+  running.set(child, `SIG${leash}`)
+  child.once('exit', () => running.delete(child))
   /** @type {Promise<{ code: number | null, signal: string | null }>} rejects if the program cannot be started */
   const exited = once(child, 'exit').then(([code, signal]) => ({ code, signal }))
   exited.catch(() => {})
@@ -76,20 +77,10 @@ export function startChild(command, { cores, nofile = null, env, stdio, cwd, lea
 
 /** @type {Map<ChildProcess, NodeJS.Signals>} running children, and the signal that each gets when this process exits */
 const running = new Map()
-
-/** Ends a child when this process exits: the kernel does so, too, but not on every system. @param {ChildProcess} child @param {'KILL' | 'INT'} [leash] */
-function endWithUs(child, leash = 'KILL') {
-  if (running.size === 0) process.once('exit', endAll)
-  running.set(child, `SIG${leash}`)
-  child.once('exit', () => {
-    running.delete(child)
-    if (running.size === 0) process.off('exit', endAll)
-  })
-}
-
-function endAll() {
+// The kernel ends them, too, but not on every system.
+process.once('exit', () => {
   for (const [child, signal] of running) killGroup(child, signal)
-}
+})
 
 /** Sends a signal to the process group of a detached child. @param {ChildProcess} child @param {NodeJS.Signals} [signal] */
 export function killGroup({ pid }, signal = 'SIGKILL') {
