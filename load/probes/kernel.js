@@ -88,8 +88,7 @@ function waitedFor(what) {
  */
 export function trackingDrops(text) {
   const [names = [], ...rows] = text.split('\n').map((line) => line.trim().split(/\s+/))
-  const dropped = rows.flatMap((row) => Number.parseInt(row[names.indexOf('drop')], 16) || 0)
-  return dropped.reduce((sum, count) => sum + count, 0)
+  return rows.reduce((sum, row) => sum + (Number.parseInt(row[names.indexOf('drop')], 16) || 0), 0)
 }
 
 /** Parses two lines with the same prefix: names, then values. @param {string} file @param {string} prefix */
