@@ -31,10 +31,8 @@ const BY_TEXT = [
   [/server closed idle connection/, 'server:closed-idle'],
   [/EOF/, 'server:closed'],
   [/malformed (HTTP|MIME|chunked)|transport connection broken|chunk length|chunk extension/, 'server:protocol'],
-  [
-    /unexpected .*(chunk|transfer encoding)|too many 1xx|response headers exceeded|header line too long|long trailer/,
-    'server:protocol',
-  ],
+  [/unexpected .*(chunk|transfer encoding)|too many 1xx/, 'server:protocol'],
+  [/response headers exceeded|header line too long|long trailer/, 'server:protocol'],
   [/x509:|tls:/, 'server:tls'],
   [/no route to host|network is unreachable/, 'network:unreachable'],
 ]
