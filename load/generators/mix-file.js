@@ -116,11 +116,8 @@ function entryOf(given, i) {
   const take = textsOf(given.take, `take of ${whose}`, { id: '/user/id' })
   for (const [one, pointer] of Object.entries(take ?? {})) {
     const isPointer = /^[\w.-]{1,64}$/.test(one) && /^(\/([^~]|~[01])*)+$/.test(pointer)
-    expect(
-      isPointer,
-      `a name and a JSON Pointer, such as {"id":"/user/id"}, as take of ${whose}`,
-      shown({ [one]: pointer }),
-    )
+    const pair = shown({ [one]: pointer })
+    expect(isPointer, `a name and a JSON Pointer, such as {"id":"/user/id"}, as take of ${whose}`, pair)
   }
   const blank = [path, body, ...Object.values(headers ?? {})].map(unknownBlank).find((one) => one !== null)
   expect(blank === undefined, `${KNOWN_BLANKS} in ${whose}`, String(blank))
