@@ -42,6 +42,9 @@ export async function connect(url, { isBounded = true } = {}) {
   }
 }
 
+/** SQLSTATE of a server that ends (class 57, operator intervention). */
+const ENDING = /^57P0[12]$/
+
 /** Why a client lost its connection. @type {WeakMap<pg.Client, string>} */
 const causes = new WeakMap()
 
@@ -51,8 +54,8 @@ const causes = new WeakMap()
  * @returns {Error}
  */
 export function ofLost(error, client, endedBy = null) {
-  const cause = causes.get(client)
-  if (!cause || error.code) return error
+  const cause = ENDING.test(error.code) ? error.message : causes.get(client)
+  if (!cause) return error
   const server = endedBy ? `the Postgres of this run ended by itself (${endedBy})` : cause
   return new DatabaseError(`expected Postgres to stay up, lost the connection: ${server}`)
 }
