@@ -12,7 +12,7 @@ export function stretchesOf(points, least_jump) {
 }
 
 /** A line through fewer samples says nothing. */
-export const MIN_STEADY_SAMPLES = 4
+const MIN_STEADY_SAMPLES = 4
 
 /**
  * Least-squares slope that all stretches share, each with a level of its own, per unit of x; null if too few points.
