@@ -18,9 +18,10 @@ const DYNAMIC_PORTS = 16_384
 /**
  * Number of connections for an open-loop trial: as many as it needs, unless the plan pins the number or this machine cannot
  * open more. By Little's law (L = lambda W), a trial that meets its SLO has at most rate x p99 requests in flight on average; an entry
- * that may take longer than the others counts by its share of the requests. If the SLO is as long as the timeout, any answer counts, however late, and a pinned number is part of the experiment. A target
- * with a connection limit is never offered more: if all are busy, that is the target's limit. A replay needs as many as its
- * busiest second requires.
+ * that may take longer than the others counts by its share of the requests. If the SLO is as long as the timeout, any answer counts,
+ * however late, and a pinned number is part of the experiment, unless a search asks how much a service can take. A target with a
+ * connection limit is never offered more: if all are busy, that is the target's limit. A replay needs as many as its busiest second
+ * requires.
  * @param {Pick<Plan, 'connections' | 'connections_max' | 'target_connections_max' | 'slo' | 'slos' | 'timeout_s'> &
  *   { searches?: boolean, sides?: object, mix?: Pick<MixPlan, 'replay' | 'entries'> }} plan sides: of a comparison
  * @param {number} rate_rps

@@ -17,9 +17,11 @@ export function readable(flag, read) {
  * @param {string} flag @param {string} file @param {number} maxBytes @throws {UsageError} if it holds more
  */
 export function readUpTo(flag, file, maxBytes) {
-  // To open one waits for its writer, which may never come, and nothing can end the wait.
+  // Opening a named pipe blocks until it has a writer, and nothing could end the wait.
   if (!file.startsWith('/dev/') && !file.startsWith('/proc/') && readable(flag, () => statSync(file)).isFIFO())
-    throw new UsageError(`--${flag}: expected a file, got a named pipe: give /dev/stdin, and send it there`)
+    throw new UsageError(
+      `--${flag}: expected a file, got a named pipe: use /dev/stdin instead, and redirect the pipe to it`,
+    )
   const { bytes, size } = readable(flag, () => beginningOf(file, maxBytes + 1))
   if (bytes.length <= maxBytes) return bytes
   const found = size > maxBytes ? size : `more from ${file}`

@@ -52,7 +52,7 @@ export async function startService(name, command, options) {
 /** A log may be too large to be read as a whole. */
 const END_BYTES = 8192
 
-/** Lines with which a program that crashes ends, behind the cause: of Node its version, places in the code, and parts of a printed error. */
+/** Lines that a crashing program prints after the cause: Node's version, places in the code, and parts of a printed error. */
 const TRAILER = /^(Node\.js v\d|\s+at |\s*[{}[\]^]+$|\s+\w+: )/
 const CAUSE = /^(\w*(Error|Exception)\b|Uncaught|Caused by|panic:|fatal)/i
 
@@ -64,9 +64,9 @@ function lastWords(logFile) {
     const end = Buffer.alloc(END_BYTES)
     const text = end.toString('utf8', 0, readSync(fd, end, 0, END_BYTES, from))
     const lines = text.trimEnd().split('\n')
-    const last = lines.findLast((one) => !TRAILER.test(one)) ?? ''
+    const last = lines.findLast((one) => !TRAILER.test(one)) ?? lines.at(-1)
     const cause = TRAILER.test(lines.at(-1) ?? '') && lines.findLast((one) => CAUSE.test(one))
-    const line = (cause || last).trim()
+    const line = (cause || last || '').trim()
     return stripVTControlCharacters(line) || '(none)'
   } finally {
     closeSync(fd)

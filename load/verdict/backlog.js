@@ -36,8 +36,8 @@ export function growingBacklog({ load, traffic }, slo) {
 }
 
 /**
- * Whether the answers took so much of a trial that its backlog cannot tell a slow service from a growing queue. Pure. A p99 of
- * timeouts, which an SLO without a bound on it may allow, is not how long answers take.
+ * Whether a trial was too short: its responses took so much of it that too few samples are left to tell a slow service from a growing
+ * queue. Pure. If the SLO accepts so many timeouts that p99 is one of them, p99 does not say how long responses take.
  * @param {Pick<TrialRecord, 'load' | 'traffic'>} trial @param {Slo} slo
  */
 export function isTooShort(trial, slo) {

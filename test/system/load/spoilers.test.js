@@ -27,7 +27,7 @@ t.test('a service with a small backlog gets a warning, one that does not tell it
 })
 
 t.test(
-  'what this machine cannot open is told of the connections that the rate needs, not of those that are left',
+  'the warning about open files counts the connections that the rate needs, not the fewer that the limit leaves',
   async (t) => {
     const io = /** @type {any} */ ({ signal: new AbortController().signal, progress: { note: () => {} } })
     const step = { load: { connections: 1, connections_needed: 50_000_000, rate_rps: 100 } }

@@ -155,7 +155,7 @@ t.test('the last words of a service are at the end of its log, however large tha
   await t.rejects(startService('it', [process.execPath, '-e', program], how), { message: /; its last words: bye$/ })
 })
 
-t.test('of a program that crashed, the last words name the cause, not what is printed behind it', async (t) => {
+t.test('the last words of a crashed program are the cause of the crash, not the lines printed after it', async (t) => {
   const logFile = path.join(temporaryFolder(t), 'log')
   const how = { cores: null, logFile, isReady: async () => false, stopGrace_ms: 1000 }
   const crash = `console.log('listening'); throw Object.assign(new TypeError('no such port'), { code: 'EX', at: { x: 1 } })`

@@ -14,14 +14,17 @@ import { httpServer } from '../../support/servers.js'
 
 const SHORT = ['--duration', '500ms', '--warmup', '100ms', '--slo-p99', '10s']
 
-t.test('a named pipe as a file of a flag is refused: nothing could end the wait for its writer', async (t) => {
+t.test('a flag refuses a named pipe as its file, since nothing could end the wait for a writer', async (t) => {
   const pipe = path.join(temporaryFolder(t), 'pipe')
   spawnSync('mkfifo', [pipe])
   for (const [flag, value] of Object.entries({ body: `@${pipe}`, mix: pipe })) {
     const argv = ['sweep', '--url', 'http://127.0.0.1:9/', '--rates', '5', `--${flag}`, value]
     const { code, stderr } = await runHere(argv)
     t.equal(code, 2)
-    t.match(stderr, `redline: --${flag}: expected a file, got a named pipe: give /dev/stdin, and send it there`)
+    t.match(
+      stderr,
+      `redline: --${flag}: expected a file, got a named pipe: use /dev/stdin instead, and redirect the pipe to it`,
+    )
   }
 })
 

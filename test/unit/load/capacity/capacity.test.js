@@ -70,7 +70,7 @@ t.test(
   },
 )
 
-t.test('a pinned number of connections is the top rung of the closed loops, and of what follows', async (t) => {
+t.test('no closed loop or overload of a search has more connections than the pinned number', async (t) => {
   const rows = /** @type {[number, number[]][]} */ ([
     [1, [1]],
     [4, [2, 4]],

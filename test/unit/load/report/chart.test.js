@@ -48,7 +48,7 @@ t.test('names in wide letters are cut where the plot begins, and between letters
   }
 })
 
-t.test('a line that its axis does not name has a legend, even if it is the only one', async (t) => {
+t.test('a single line gets a legend unless the title of its axis already names it', async (t) => {
   const drawnAs = async (/** @type {string} */ name) => {
     const series = [{ name, points: [[1, 7]], as: 'both' }]
     const form = /** @type {any} */ ({

@@ -47,7 +47,7 @@ t.test('a damaged run.json or trial is refused by name, whatever JSON it holds',
   }
 })
 
-t.test('a file that cannot be written is named, and what to do on a full disk', async (t) => {
+t.test('an error on writing names the file, and says what to do about a full disk', async (t) => {
   const results = Results.create(`${t.testdir()}/run`, 'id')
   const full = Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' })
   const fails = () => {
@@ -66,7 +66,7 @@ t.test('a file that cannot be written is named, and what to do on a full disk', 
   }
 })
 
-t.test('a folder that was begun on a full disk is as free as it was', async (t) => {
+t.test('a run that could not begin on a full disk leaves its folder free', async (t) => {
   const out = `${t.testdir()}/run`
   const restore = t.intercept(fs, 'writeSync', {
     value: () => {

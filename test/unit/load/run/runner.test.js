@@ -71,7 +71,7 @@ t.test('a run that is over, and is only analysed again, keeps the time at which 
   t.strictSame(answerOf(again.run), answerOf(run))
 })
 
-t.test('a run that is over but for a cell that could not be applied is only analysed again', async (t) => {
+t.test('resuming a run that lacks only a cell that could not be applied measures nothing', async (t) => {
   const folder = newFolder(t)
   const onOpen = (/** @type {any} */ cell) => {
     if (cell.POOL_MAX === 20) throw new NotApplied('no more')

@@ -34,7 +34,7 @@ t.test('what every object has is no verb', async (t) => {
   }
 })
 
-t.test('a verb that is mistyped is guessed; what looks like a URL is told how one begins', async (t) => {
+t.test('a mistyped verb gets a suggestion, and something like a URL gets a hint on how URLs begin', async (t) => {
   const sweep = { about: '', flags: {}, examples: '', run: async () => ENDED }
   const verbs = { sweep, generators: { ...sweep, script: 'bench:generators' } }
   const table = '  npm run sweep              \n  npm run bench:generators   \n'
@@ -96,7 +96,7 @@ t.test('a URL in place of a verb is the target of a sweep', async (t) => {
   t.strictSame({ ...command.given }, { url, replay: 'access.log' }, 'a log has its own methods')
 })
 
-t.test('a URL behind a verb that takes one is its target, by the same method', async (t) => {
+t.test('a URL after a verb that takes one is its target, loaded by GET like a URL without a verb', async (t) => {
   const url = 'http://127.0.0.1:8080/orders?page=1'
   /** @type {any} */
   let given

@@ -413,30 +413,33 @@ t.test('a backlog that grows is a fail, however fast the answers were', async (t
   t.equal(judge(record({ ...growing, backlog: Array(20).fill(200) }), SLO).verdict, 'pass')
 })
 
-t.test('a trial about as short as its answers take cannot tell a slow service from a growing queue', async (t) => {
-  // What a service of 1,000/s leaves of 2,000/s in 0.3 s.
-  const queue = { backlog: Array.from({ length: 20 }, (_, i) => 15 * (i + 1)), latency_ms: { p99: 298 } }
-  const short = { loop: 'open', rate_rps: 2000, duration_s: 0.3, timeout_s: 10 }
-  const record = (/** @type {object} */ load, traffic = queue) => /** @type {any} */ ({ ...trial(traffic), load })
-  const slow = { ...SLO, p99_ms: 5000 }
-  t.strictSame(judge(record(short), slow), {
-    verdict: 'invalid',
-    blame: 'unknown',
-    because:
-      'with a p99 of 298 ms, a trial of 300 ms is too short to tell slow answers from a growing queue: expected a --duration of 15.00 s, three times the p99 that the SLO allows',
-  })
-  t.equal(judge(record({ ...short, duration_s: 0.45 }), slow).verdict, 'invalid', 'most of it')
-  t.equal(judge(record({ ...short, duration_s: 15 }), slow).verdict, 'fail', 'one that is long enough knows')
-  const flat = { ...queue, backlog: Array(20).fill(300) }
-  t.equal(judge(record({ ...short, duration_s: 0.9 }, flat), slow).verdict, 'pass')
-  t.equal(judge(record({ ...short, arrivals: 'recorded' }), slow).verdict, 'pass', "in a log's rhythm it never tells")
-  t.equal(judge(record(short), { success_ratio: 1, p99_ms: 10_000 }).verdict, 'pass', 'any answer within the timeout')
-  t.equal(
-    judge(record({ ...short, rate_rps: null, loop: 'closed' }), slow).verdict,
-    'pass',
-    'a closed loop has no backlog',
-  )
-})
+t.test(
+  'a trial hardly longer than its responses take is invalid: it cannot tell a slow service from a growing queue',
+  async (t) => {
+    // What a service of 1,000/s leaves of 2,000/s in 0.3 s.
+    const queue = { backlog: Array.from({ length: 20 }, (_, i) => 15 * (i + 1)), latency_ms: { p99: 298 } }
+    const short = { loop: 'open', rate_rps: 2000, duration_s: 0.3, timeout_s: 10 }
+    const record = (/** @type {object} */ load, traffic = queue) => /** @type {any} */ ({ ...trial(traffic), load })
+    const slow = { ...SLO, p99_ms: 5000 }
+    t.strictSame(judge(record(short), slow), {
+      verdict: 'invalid',
+      blame: 'unknown',
+      because:
+        'with a p99 of 298 ms, a trial of 300 ms is too short to tell slow answers from a growing queue: expected a --duration of 15.00 s, three times the p99 that the SLO allows',
+    })
+    t.equal(judge(record({ ...short, duration_s: 0.45 }), slow).verdict, 'invalid', 'most of it')
+    t.equal(judge(record({ ...short, duration_s: 15 }), slow).verdict, 'fail', 'one that is long enough knows')
+    const flat = { ...queue, backlog: Array(20).fill(300) }
+    t.equal(judge(record({ ...short, duration_s: 0.9 }, flat), slow).verdict, 'pass')
+    t.equal(judge(record({ ...short, arrivals: 'recorded' }), slow).verdict, 'pass', "in a log's rhythm it never tells")
+    t.equal(judge(record(short), { success_ratio: 1, p99_ms: 10_000 }).verdict, 'pass', 'any answer within the timeout')
+    t.equal(
+      judge(record({ ...short, rate_rps: null, loop: 'closed' }), slow).verdict,
+      'pass',
+      'a closed loop has no backlog',
+    )
+  },
+)
 
 t.test('a verdict says what it rests on', async (t) => {
   const refused = { ok: 900, success_ratio: 0.9, status: { 201: 900, 503: 100 }, rows_stored: 900 }

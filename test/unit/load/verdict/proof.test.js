@@ -100,7 +100,7 @@ t.test('a core that the service and Postgres share counts once: half idle, it is
   t.equal(provenBy(records).kind, 'lock-step')
 })
 
-t.test('a full core that all share is one limit: no tie, and no turns that its users take', async (t) => {
+t.test('a full core that everything shares is one limit, neither a tie nor a lock-step', async (t) => {
   for (const seed of [1, 2, 3]) {
     const records = recordsWith({ [SERVICE]: 0.55, [POSTGRES]: 0.35, [GENERATOR]: 0.15 }, { busy: { 0: 0.99 }, seed })
     for (const { probes, doses } of records) {
@@ -115,34 +115,37 @@ t.test('a full core that all share is one limit: no tie, and no turns that its u
   }
 })
 
-t.test('a larger pool that gains a fifth proves that the pool is the limit, wherever the next one is', async (t) => {
-  const others = { [SERVICE]: 0.15, [OTHERS]: 0.2, [POSTGRES]: 0.25, [GENERATOR]: 0 }
-  const kinds = (/** @type {number} */ gain, truth = others) => {
-    const records = recordsWith(truth, { noise: 0.003, busy: { 0: 0.5, 1: 0.45 } })
-    for (const { settings, traffic } of records) {
-      Object.assign(settings, { POOL_MAX: 5 })
-      Object.assign(traffic, { goodput_rps: RATE_RPS })
+t.test(
+  'a gain of a fifth from a larger pool proves that the pool is the limit, wherever the next limit is',
+  async (t) => {
+    const others = { [SERVICE]: 0.15, [OTHERS]: 0.2, [POSTGRES]: 0.25, [GENERATOR]: 0 }
+    const kinds = (/** @type {number} */ gain, truth = others) => {
+      const records = recordsWith(truth, { noise: 0.003, busy: { 0: 0.5, 1: 0.45 } })
+      for (const { settings, traffic } of records) {
+        Object.assign(settings, { POOL_MAX: 5 })
+        Object.assign(traffic, { goodput_rps: RATE_RPS })
+      }
+      const larger = [1, 1.005, 1.01, 1.015].map((times) => ({
+        at: { phase: 'proof', round: 8, relaxed: true },
+        settings: { POOL_MAX: 20 },
+        load: { duration_s: 3 },
+        traffic: { per_second: Array(3).fill({ ok: RATE_RPS * gain * times }) },
+      }))
+      const { kind, suspects } = provenBy([...records, .../** @type {any} */ (larger)])
+      return [kind, suspects[0]?.resource]
     }
-    const larger = [1, 1.005, 1.01, 1.015].map((times) => ({
-      at: { phase: 'proof', round: 8, relaxed: true },
-      settings: { POOL_MAX: 20 },
-      load: { duration_s: 3 },
-      traffic: { per_second: Array(3).fill({ ok: RATE_RPS * gain * times }) },
-    }))
-    const { kind, suspects } = provenBy([...records, .../** @type {any} */ (larger)])
-    return [kind, suspects[0]?.resource]
-  }
-  const still = Object.fromEntries(Object.keys(others).map((suspect) => [suspect, 0]))
-  for (const gain of [2.1, 1.9, 1.6, 1.3]) {
-    t.strictSame(kinds(gain), ['full', 'pool-size'], `a gain of ${gain}`)
-    t.strictSame(kinds(gain, still), ['full', 'pool-size'], `a gain of ${gain}, where nothing else moves it`)
-  }
-  t.strictSame(
-    kinds(1.14, still),
-    ['none', undefined],
-    'what larger groups of commits gain in front of a slow Postgres',
-  )
-})
+    const still = Object.fromEntries(Object.keys(others).map((suspect) => [suspect, 0]))
+    for (const gain of [2.1, 1.9, 1.6, 1.3]) {
+      t.strictSame(kinds(gain), ['full', 'pool-size'], `a gain of ${gain}`)
+      t.strictSame(kinds(gain, still), ['full', 'pool-size'], `a gain of ${gain}, where nothing else moves it`)
+    }
+    t.strictSame(
+      kinds(1.14, still),
+      ['none', undefined],
+      'what larger groups of commits gain in front of a slow Postgres',
+    )
+  },
+)
 
 t.test('intervals of 95 % contain the true elasticity that often, and those of a dose of zero contain 0', async (t) => {
   const truth = { [SERVICE]: 1, [OTHERS]: 0 }

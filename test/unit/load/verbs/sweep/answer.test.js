@@ -71,7 +71,7 @@ t.test('unlike costs of a request are not blamed on the machine: its speed was m
   t.equal(textsOf({ records: [record(20), record(30)] }).length, 3, 'the speed was not measured')
 })
 
-t.test('of an even number of costs, the median is the mean of the middle two', async (t) => {
+t.test('the median of an even number of costs is the mean of the middle two', async (t) => {
   const records = /** @type {any} */ ([record(20), record(60), record(30), record(40)])
   t.strictSame(costNear({ capacity, records }), { least_us: 20, median_us: 35, most_us: 60, trials: 4 })
 })

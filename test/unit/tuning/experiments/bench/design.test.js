@@ -83,7 +83,7 @@ t.test('run.json keeps the inserts per second of each server, and their CPU', as
 })
 
 t.test(
-  'the picture of inserts shows the CPU of each, and says if what limits the servers is outside their core',
+  'the picture of inserts shows the CPU per insert of each server, and says if their limit lies outside their core',
   async (t) => {
     const contenders = ['no-op', 'prepared', 'express']
     const pictureAt = (/** @type {number} */ core) => {

@@ -19,7 +19,7 @@ t.test('a slope is that of the stretches between jumps', async (t) => {
   t.equal(slopeOf(rising.map((point) => [point])), null, 'nothing but jumps')
 })
 
-t.test('the interval of a slope contains it, whatever the jumps, and needs six pairs of points', async (t) => {
+t.test('the interval of a slope contains the slope despite jumps, and needs six pairs of points', async (t) => {
   const noisy = Array.from({ length: 24 }, (_, i) => {
     return /** @type {[number, number]} */ ([i * 10, 100 + i + ((i * 7) % 5) / 10])
   })

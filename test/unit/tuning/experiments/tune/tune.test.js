@@ -197,7 +197,7 @@ t.test(
   },
 )
 
-t.test('a level that is kept has a reason: nothing was better, or its knob is not for speed to decide', async (t) => {
+t.test('the recommendation says why a level was kept: nothing was better, or speed does not decide', async (t) => {
   const { choices, ...findings } = tune.analyse(PLAN, WHOLE, /** @type {any} */ ({}))
   const kept = ['NOFILE', 'DB_DELAY_MS'].map((name) => ({ name, level: 1, by: null, effect: null }))
   const report = /** @type {any[]} */ (
@@ -216,7 +216,7 @@ t.test('a level that is kept has a reason: nothing was better, or its knob is no
   )
 })
 
-t.test("what follows from Little's law is said only where the measured ties support it", async (t) => {
+t.test("the report draws a conclusion from Little's law only where the measured ties support it", async (t) => {
   const needs = { capacity_rps: 9709, statement_ms: 0.72, busy: 7, wait_ms: 103, open_files: 1066, nofile: 20_000 }
   const bare = reasonsOf(needs, 1000, null).POOL_MAX
   t.equal(
