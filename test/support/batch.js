@@ -1,6 +1,5 @@
 import pg from 'pg'
 import { newUser, post, untilMetric } from './api.js'
-import { untilAtLock } from './database.js'
 import { within } from './until.js'
 
 /** @import { Api } from './api.js' */
@@ -23,10 +22,9 @@ export async function inOneBatch(api, databaseUrl, users, spoil = '') {
   try {
     await within('a lock on users', client.query('BEGIN; LOCK TABLE users'))
     const first = post(api.url, users[0])
-    await untilAtLock(databaseUrl)
+    await untilMetric(api, 'redline_in_flight_requests', 1)
     const others = users.slice(1).map((user) => post(api.url, user))
-    // A request is in flight before its body has arrived, and waits afterwards.
-    await untilMetric(api, 'redline_waiting_requests', users.length - 1)
+    await untilMetric(api, 'redline_in_flight_requests', users.length)
     await client.query(`${spoil}; COMMIT`)
     return await Promise.all([first, ...others])
   } finally {
