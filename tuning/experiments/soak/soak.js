@@ -6,7 +6,7 @@ import { localPlan } from '../../../load/run/plan.js'
 import { median } from '../../../load/verdict/ranks.js'
 import { groupBy } from '../../stats/design.js'
 import { CONFIDENCE } from '../../stats/effects.js'
-import { slopeInterval, slopeOf, stretchesOf } from './slope.js'
+import { slopeOf, stretchesOf } from './slope.js'
 
 /**
  * @import { Experiment } from '../../../load/run/experiment.js'
@@ -16,7 +16,6 @@ import { slopeInterval, slopeOf, stretchesOf } from './slope.js'
 
 const DEFAULTS = { duration: 30 * 60_000, rate: 2000, connections: 64, seed: 1 }
 const QUICK = { duration: 90_000 }
-const TIMEOUT_S = 10
 
 /** The load is divided into trials, each a sample. The first fifth of a process's samples is its start, which the slope ignores. */
 const SAMPLE_S = { usual: 30, quick: 10 }
@@ -41,7 +40,7 @@ export const soak = {
     const { duration: duration_ms, rate, connections, seed } = { ...DEFAULTS, ...(flags.quick && QUICK), ...flags }
     const sample_s = SAMPLE_S[flags.quick ? 'quick' : 'usual']
     const samples = Math.max(MIN_SAMPLES, Math.round(duration_ms / 1000 / sample_s))
-    const plan = localPlan({ seed, duration_s: duration_ms / 1000 / samples, timeout_s: TIMEOUT_S })
+    const plan = localPlan({ seed, duration_s: duration_ms / 1000 / samples })
     return { ...plan, rates_rps: [rate], connections: [connections], samples }
   },
   design,
@@ -136,14 +135,13 @@ function growthOf({ value, ...shown }, records) {
   const steady = series.map((own) => own.slice(Math.ceil(own.length * START_SHARE)))
   const least_jump = Math.max(shown.least_jump, JUMP_TIMES * medianStep(steady))
   const stretches = steady.map((own) => stretchesOf(own, least_jump))
-  const per_s = slopeOf(stretches.flat())
-  const interval = per_s === null ? null : slopeInterval(stretches.flat())
+  const { slope, interval } = slopeOf(stretches.flat())
   const values = points.map(([, y]) => y)
   return {
     ...shown,
     least: Math.min(...values),
     most: Math.max(...values),
-    per_hour: per_s && per_s * 3600,
+    per_hour: slope && slope * 3600,
     low_per_hour: interval && interval.low * 3600,
     high_per_hour: interval && interval.high * 3600,
     jumps: stretches.flatMap((own) => own.slice(1).map(([[, after]], i) => after - Number(own[i].at(-1)?.[1]))),

@@ -1,10 +1,10 @@
 import t from 'tap'
-import { slopeInterval, slopeOf, stretchesOf } from '../../../../../tuning/experiments/soak/slope.js'
+import { slopeOf, stretchesOf } from '../../../../../tuning/experiments/soak/slope.js'
 import { soak } from '../../../../../tuning/experiments/soak/soak.js'
 
 t.test('a slope is that of the stretches between jumps', async (t) => {
   const rising = Array.from({ length: 10 }, (_, i) => /** @type {[number, number]} */ ([i * 10, 100 + i]))
-  const slope = (/** @type {[number, number][]} */ points) => Number(slopeOf(stretchesOf(points, 8))?.toFixed(6))
+  const slope = (/** @type {[number, number][]} */ points) => Number(slopeOf(stretchesOf(points, 8)).slope?.toFixed(6))
   t.equal(slope(rising), 0.1)
   const jumping = rising.map(
     ([x, y]) => /** @type {[number, number]} */ ([x, y + (x > 30 ? 50 : 0) - (x > 60 ? 20 : 0)]),
@@ -15,21 +15,21 @@ t.test('a slope is that of the stretches between jumps', async (t) => {
   )
   t.equal(slope(jumping), 0.1, 'neither a jump up nor one down counts')
   t.equal(slope(jumping.map(([x, y]) => [x, y - x / 10])), 0, 'nor do they hide that nothing grows')
-  t.equal(slopeOf([rising.slice(0, 3)]), null)
-  t.equal(slopeOf(rising.map((point) => [point])), null, 'nothing but jumps')
+  t.equal(slopeOf([rising.slice(0, 3)]).slope, null)
+  t.strictSame(slopeOf(rising.map((point) => [point])), { slope: null, interval: null }, 'nothing but jumps')
 })
 
 t.test('the interval of a slope contains the slope despite jumps, and needs six pairs of points', async (t) => {
   const noisy = Array.from({ length: 24 }, (_, i) => {
     return /** @type {[number, number]} */ ([i * 10, 100 + i + ((i * 7) % 5) / 10])
   })
-  const { low, high } = slopeInterval([noisy]) ?? { low: Number.NaN, high: Number.NaN }
+  const { low, high } = slopeOf([noisy]).interval ?? { low: Number.NaN, high: Number.NaN }
   t.ok(low > 0.09 && low < 0.1 && high > 0.1 && high < 0.11, `${low} to ${high}`)
   const jumping = noisy.map(([x, y], i) => /** @type {[number, number]} */ ([x, y + (i >= 12 ? 50 : 0)]))
-  const apart = slopeInterval(stretchesOf(jumping, 8)) ?? { low: Number.NaN, high: Number.NaN }
+  const apart = slopeOf(stretchesOf(jumping, 8)).interval ?? { low: Number.NaN, high: Number.NaN }
   t.ok(apart.low < 0.1 && apart.high > 0.1 && apart.high - apart.low < 0.05, 'a jump does not count')
-  t.equal(slopeInterval([noisy.slice(0, 11)]), null)
-  t.equal(slopeInterval(noisy.map((point) => [point])), null, 'nothing but jumps')
+  t.equal(slopeOf([noisy.slice(0, 11)]).interval, null)
+  t.equal(slopeOf(noisy.map((point) => [point])).interval, null, 'nothing but jumps')
 })
 
 t.test('without a slope there is no answer, and run.json keeps what was found', async (t) => {
