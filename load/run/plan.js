@@ -244,9 +244,9 @@ function postgresUrl(text) {
 
 /**
  * A plan for loads on our own services, whose latency is not judged.
- * @param {{ seed: number, duration_s: number, timeout_s: number }} options @returns {Plan}
+ * @param {{ seed: number, duration_s: number, timeout_s?: number }} options @returns {Plan}
  */
-export function localPlan({ seed, duration_s, timeout_s }) {
+export function localPlan({ seed, duration_s, timeout_s = DEFAULTS.timeout_ms / 1000 }) {
   const asked = { fresh_connections: false, unbounded: false, searches: false, confirms: false }
   const load = { driver: 'paced', rates_rps: null, connections: [], warmup_s: 0, duration_s, timeout_s }
   const slo = { p99_ms: timeout_s * 1000, success_ratio: 1 }

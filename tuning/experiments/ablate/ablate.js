@@ -23,7 +23,6 @@ const USUAL = { rounds: 300, blocks: 12, duration: 1000 }
 const QUICK = { rounds: 60, blocks: 1, duration: 200 }
 /** Upper limit, since computing an interval takes all pairs of rounds. */
 const MOST_ROUNDS = 1000
-const TIMEOUT_S = 10
 const MAX_SLOW_US = 100_000
 
 /** Stages that several requests share, by INSERT_MODE: a wait in them belongs to no single request. @type {Record<string, string[]>} */
@@ -85,7 +84,7 @@ export function planOf(given, { INSERT_MODE: insert_mode } = {}) {
     throw new UsageError(`--slow: expected a stage that requests do not share with ${insert_mode}, got ${stage}`)
   }
   return {
-    ...localPlan({ seed, duration_s: duration / 1000, timeout_s: TIMEOUT_S }),
+    ...localPlan({ seed, duration_s: duration / 1000 }),
     ssh: sshPlanOf(given),
     stages: STAGE_NAMES.filter((stage) => stages.includes(stage)),
     slow_us: slow,

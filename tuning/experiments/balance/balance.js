@@ -24,9 +24,6 @@ const SLOTS = 16
 /** Limits of slow endpoints: beyond them, trials would measure timeouts, or the wait for a connection of the generator. */
 const SLOW = { most: 3, most_ms: 1000 }
 
-/** Longer than any endpoint takes; the proxies and HAProxy wait as long. */
-const TIMEOUT_S = 10
-
 const DEFAULTS = {
   slow: { count: 1, extra_ms: 250 },
   samples: Number(PUBLISHED.samples),
@@ -139,7 +136,7 @@ function planOf(flags) {
   const mode = flags.quick ? 'quick' : 'usual'
   const sizes = sizesOf(mode, flags)
   const haproxy = findHaproxy(flags.haproxy)
-  const plan = localPlan({ seed, duration_s: sizes.strategies.duration_s, timeout_s: TIMEOUT_S })
+  const plan = localPlan({ seed, duration_s: sizes.strategies.duration_s })
   return {
     ...plan,
     // Without the API, no database is needed.

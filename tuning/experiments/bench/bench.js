@@ -21,7 +21,6 @@ import { BUSY_RATE_RPS, FAR_LOW_RATE_RPS, LOW_RATE_RPS, TABLES } from './tables.
 /** @type {Record<string, any>} */
 const DEFAULTS = { blocks: 8, duration: 1000, seed: 1, driver: 'autocannon' }
 const QUICK = { blocks: 1, duration: 500 }
-const TIMEOUT_S = 10
 const NAMES = CONTENDERS.map(({ name }) => name)
 
 /** A closed loop at saturation, open loops at a low and a high rate, and others at a half and twice the closed loop's rate. */
@@ -58,7 +57,7 @@ export const bench = {
     const given = { ...DEFAULTS, ...(flags.quick && QUICK), ...flags }
     const { duration: duration_ms, seed, only = NAMES, driver, blocks } = given
     const contenders = NAMES.filter((name) => only.includes(name))
-    const plan = localPlan({ seed, duration_s: duration_ms / 1000, timeout_s: TIMEOUT_S })
+    const plan = localPlan({ seed, duration_s: duration_ms / 1000 })
     return { ...plan, closed_driver: driver, repeats: blocks, contenders }
   },
   async prepare(plan) {

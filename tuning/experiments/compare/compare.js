@@ -20,7 +20,6 @@ const DEFAULTS = { concurrency: [1, 10, 100], 'per-worker-rps': 50, seed: 1 }
 /** Eight blocks suffice for intervals that together miss in one run of twenty (at the default concurrency); two are spare. */
 const USUAL = { blocks: 10, duration: 2000, ladders: 10, rung_s: 1 }
 const QUICK = { blocks: 8, duration: 500, ladders: 1, rung_s: 0.5 }
-const TIMEOUT_S = 10
 
 /** Which of two targets is faster, and is the difference real? @type {Experiment<ComparePlan, CompareFindings>} */
 export const compare = {
@@ -75,7 +74,7 @@ function planOf(flags) {
   const usual = flags.quick ? QUICK : USUAL
   const { concurrency, 'per-worker-rps': per_worker_rps, seed, blocks, duration } = { ...DEFAULTS, ...usual, ...flags }
   return {
-    ...localPlan({ seed, duration_s: duration / 1000, timeout_s: TIMEOUT_S }),
+    ...localPlan({ seed, duration_s: duration / 1000 }),
     mix: mixOf({ ...flags, seed }),
     // A database is needed only if a side is ours.
     url: a.url && b.url ? a.url : null,

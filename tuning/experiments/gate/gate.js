@@ -22,7 +22,6 @@ import { openService } from './services.js'
 
 const DEFAULTS = { blocks: 24, tolerance: 2, path: '/', seed: 1 }
 const QUICK_BLOCKS = 3
-const LOAD = { duration_s: 1, timeout_s: 10 }
 const pidFlag = (/** @type {string} */ about) => ({ ...PLAN_FLAGS.pid, multiple: false, about })
 
 /** Checkouts of the plans that name refs. @typedef {Checkouts & { profiles: string }} GateCheckouts @type {WeakMap<GatePlan, GateCheckouts>} */
@@ -119,7 +118,7 @@ function planOf(flags) {
   const isOurs = !hasUrls && !start
   const isTold = ['method', 'body', 'mix'].some((name) => flags[name] !== undefined)
   return {
-    ...localPlan({ seed, ...LOAD }),
+    ...localPlan({ seed, duration_s: 1 }),
     mix: mixOf({ ...flags, seed, ...(!isOurs && !isTold && { method: 'GET' }) }),
     // A database is needed only if the API is ours.
     url: isOurs ? null : (urlBase ?? `http://127.0.0.1${path}`),

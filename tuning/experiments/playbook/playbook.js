@@ -18,7 +18,6 @@ import { resultOf } from './results.js'
 
 const DEFAULTS = { blocks: 6, most_blocks: 36, seed: 1 }
 const QUICK = 1
-const TIMEOUT_S = 10
 const IDS = CLAIMS.map(({ id }) => id)
 
 /** The experiments that differ only in the pool and in the distance to the database. */
@@ -54,7 +53,7 @@ export const playbook = {
     const exact = flags.blocks ?? (flags.quick ? QUICK : undefined)
     const experiments = claimsOf({ claims }).map(({ experiment }) => experiment)
     return {
-      ...localPlan({ seed, duration_s: 2, timeout_s: TIMEOUT_S }),
+      ...localPlan({ seed, duration_s: 2 }),
       claims: [...new Set(claims)],
       experiments: [...new Set(experiments)],
       blocks: exact ?? DEFAULTS.blocks,

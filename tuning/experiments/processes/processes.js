@@ -19,7 +19,6 @@ import { analyse, report } from './report.js'
 const DEFAULTS = { blocks: 6, warmup_s: COLD_WARMUP_S, duration: 3000, seed: 1 }
 const QUICK = { blocks: 1, warmup_s: 0.5, duration: 1000 }
 const CONNECTIONS = 64
-const TIMEOUT_S = 10
 
 /** What does one more process of the API bring? @type {Experiment<ProcessesPlan, ReturnType<typeof analyse>>} */
 export const processes = {
@@ -58,7 +57,7 @@ function planOf(flags) {
   const cores = planCores()
   const most = cores ? cores.others.split(',').length : 1
   return {
-    ...localPlan({ seed, duration_s: duration / 1000, timeout_s: TIMEOUT_S }),
+    ...localPlan({ seed, duration_s: duration / 1000 }),
     ...{ warmup_s, connections: [CONNECTIONS], blocks, haproxy, cores },
     processes: [...new Set([1, 2, most])].sort((a, b) => a - b),
   }
