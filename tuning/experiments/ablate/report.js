@@ -10,10 +10,9 @@ import { budgetBlocks, budgetPicture, conclusionOf, RELEVANT_RATIO } from './bud
 import { forecastBlocks, forecastsOf } from './forecast.js'
 import { publishedBlocks, publishedVerdict } from './published.js'
 import { statisticsBlocks } from './samples.js'
-import { closedOf, ratioBlocks, speedConfidence } from './speeds.js'
+import { closedOf, ratioBlocks, speedConfidence, workBlocks } from './speeds.js'
 import { BY_TURNS, REQUESTS_PER_TURN, STAGES } from './stages.js'
 import { CONSUMERS, closedLoopsOf, takenByTurns } from './steps.js'
-import { workBlocks } from './work.js'
 
 /**
  * @import { Block } from '../../../load/report/blocks.js'

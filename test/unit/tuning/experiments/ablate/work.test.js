@@ -1,7 +1,7 @@
 import t from 'tap'
 import { markdownOf } from '../../../../../load/report/markdown.js'
+import { timesOf, workBlocks } from '../../../../../tuning/experiments/ablate/speeds.js'
 import { nameOf, WHOLE } from '../../../../../tuning/experiments/ablate/stages.js'
-import { timesOf, workBlocks } from '../../../../../tuning/experiments/ablate/work.js'
 
 const PLAN = { stages: ['log', 'pool'], consumers: ['paced', 'autocannon'] }
 
