@@ -118,14 +118,6 @@ export function scaleOf(peak_rps) {
   return Math.min(1, wait_ms / 2 / SHORT_MS)
 }
 
-/** Factor of a run's timeouts for a database connection; 1 in older runs. @param {TrialRecord[]} records */
-function scaleIn(records) {
-  const scales = trialsAt(records, {}, () => true).flatMap(({ at, cell }) => {
-    return at.row === undefined ? [] : cell.POOL_CONNECT_TIMEOUT_MS / PUBLISHED.rows[at.row].connect_timeout_ms
-  })
-  return scales.length > 0 ? median(scales) : 1
-}
-
 /** @param {number} row @param {number} scale @returns {Cell} */
 function cellOf(row, scale) {
   const { pool_max, connect_timeout_ms, nofile } = PUBLISHED.rows[row]
@@ -164,7 +156,7 @@ export function analyseArticle({ preset, blocks, duration_s }, records) {
     blocks,
     duration_s,
     peak_rps,
-    scale: scaleIn(records),
+    scale: scaleOf(peak_rps),
     timeout_s: timeoutOf(duration_s),
     published_rps: PUBLISHED.capacity_rps,
     conclusions,
