@@ -3,7 +3,7 @@ import { putDistance, shortestRoundTrip } from '../../load/system/between.js'
 import { nodeOf } from '../../load/system/node-versions.js'
 import { addIndexes, fillTable } from './growth.js'
 import { poolSizeOf, putPgbouncer } from './pgbouncer.js'
-import { ask, plantTrigger, triggerSql } from './session.js'
+import { ask, plantTrigger } from './session.js'
 
 /**
  * @import { Place } from '../../load/run/site.js'
@@ -105,8 +105,8 @@ export const MEANS = {
   /** A trigger that sleeps once per statement; an insert of no rows shows for how long. */
   trigger: {
     turn: unlessZero(async ({ databaseUrl }, delay_ms) => {
-      const delay = triggerSql('redline_delay', 'STATEMENT', `PERFORM pg_sleep(${delay_ms / 1000});`)
-      return { end: await plantTrigger(databaseUrl, delay, 'redline_delay') }
+      const delay = `PERFORM pg_sleep(${delay_ms / 1000});`
+      return { end: await plantTrigger(databaseUrl, 'redline_delay', 'STATEMENT', delay) }
     }),
     readBack: async (_target, { databaseUrl }, level) => {
       const times_ms = []

@@ -32,25 +32,22 @@ export async function plant(databaseUrl, statements, removal) {
 }
 
 /**
- * Plants a trigger.
- * @param {string} databaseUrl @param {string} statements that create pg_temp.NAME and its trigger @param {string} name of the function
+ * Plants a trigger before inserts.
+ * @param {string} databaseUrl @param {string} name of the trigger and its function @param {'ROW' | 'STATEMENT'} each
+ * @param {string} work PL/pgSQL that it executes
  */
-export function plantTrigger(databaseUrl, statements, name) {
-  return plant(databaseUrl, statements, `DROP FUNCTION pg_temp.${name} CASCADE`)
-}
-
-/**
- * Statements that create a trigger before inserts, for plantTrigger.
- * @param {string} name of the function @param {'ROW' | 'STATEMENT'} each @param {string} work PL/pgSQL that the trigger executes
- */
-export function triggerSql(name, each, work) {
-  return `CREATE FUNCTION pg_temp.${name}() RETURNS trigger LANGUAGE plpgsql AS $$
+export function plantTrigger(databaseUrl, name, each, work) {
+  const create = `CREATE FUNCTION pg_temp.${name}() RETURNS trigger LANGUAGE plpgsql AS $$
     BEGIN
       ${work}
       RETURN NEW;
     END $$;
     CREATE TRIGGER ${name} BEFORE INSERT ON users FOR EACH ${each} EXECUTE FUNCTION pg_temp.${name}()`
+  return plant(databaseUrl, create, dropTrigger(name))
 }
+
+/** @param {string} name of a function in pg_temp, which takes its trigger with it */
+export const dropTrigger = (name) => `DROP FUNCTION pg_temp.${name} CASCADE`
 
 const TIMEOUTS = { connectionTimeoutMillis: 5000, query_timeout: 5000 }
 

@@ -10,7 +10,7 @@ import { pinSelf } from '../../load/system/processes.js'
 import { crowd } from '../experiments/faults/neighbours.js'
 import { loadOf } from '../knobs/means.js'
 import { openCell } from '../knobs/open-cell.js'
-import { plantTrigger, triggerSql } from '../knobs/session.js'
+import { plantTrigger } from '../knobs/session.js'
 import { evidenceOf } from './evidence.js'
 import { EXERCISES } from './exercises/index.js'
 import { AUDIT_LOCK_MS } from './kit.js'
@@ -116,8 +116,8 @@ function plantOf({ NEIGHBOURS, NEIGHBOUR_NICE: nice, RECOUNTED_ROWS: rows, AUDIT
 
 /** A trigger that works for each insert, one transaction at a time. @param {string} name @param {string} work @returns {Plant} */
 function oneAtATime(name, work) {
-  const statements = triggerSql(name, 'ROW', `PERFORM pg_advisory_xact_lock(hashtext('${name}')); PERFORM ${work};`)
-  return ({ databaseUrl }) => plantTrigger(databaseUrl, statements, name)
+  const alone = `PERFORM pg_advisory_xact_lock(hashtext('${name}')); PERFORM ${work};`
+  return ({ databaseUrl }) => plantTrigger(databaseUrl, name, 'ROW', alone)
 }
 
 /** The knobs of a cell, which openCell and the generator apply. @param {Cell} cell @returns {Cell} */
@@ -127,7 +127,7 @@ function knobsOf({ UV_THREADPOOL_SIZE, CORES, NEIGHBOURS, NEIGHBOUR_NICE, RECOUN
 
 /** The plan that run.json keeps. @param {Record<string, any>} given */
 function planOf({ exercise, facts, seed }) {
-  return { ...localPlan({ seed, duration_s: 3, timeout_s: 10 }), slo: SLO, warmup_s: 1, exercise, facts }
+  return { ...localPlan({ seed, duration_s: 3 }), slo: SLO, warmup_s: 1, exercise, facts }
 }
 
 /** @param {Measurement} measurement @returns {Measurement} */

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
-import { openSession, plantTrigger, triggerSql } from '../../knobs/session.js'
+import { dropTrigger, openSession, plant, plantTrigger } from '../../knobs/session.js'
 
 /**
  * @import { Plant } from './index.js'
@@ -12,12 +12,12 @@ const MILLISECOND_ROW = readFileSync(new URL('millisecond-row.sql', import.meta.
 
 /** A trigger on `users`. @param {string} work PL/pgSQL @param {'STATEMENT' | 'ROW'} [each] @returns {Plant} */
 export function trigger(work, each = 'STATEMENT') {
-  return ({ databaseUrl }) => plantTrigger(databaseUrl, triggerSql(NAME, each, work), NAME)
+  return ({ databaseUrl }) => plantTrigger(databaseUrl, NAME, each, work)
 }
 
 /** A trigger by which each row costs Postgres a millisecond of CPU, whatever the speed of its core. @type {Plant} */
 export function millisecondRow({ databaseUrl }) {
-  return plantTrigger(databaseUrl, MILLISECOND_ROW, NAME)
+  return plant(databaseUrl, MILLISECOND_ROW, dropTrigger(NAME))
 }
 
 /**
