@@ -12,15 +12,15 @@ const PEAK = 'peak'
  * @typedef {object} Matrix blocks of visits to cells, with a trial of each kind per visit
  * @property {Visit[]} visits in order
  * @property {string[]} [kinds] of the trials of a visit, in order; by default, one trial without a kind
- * @property {(visit: Visit, kind: string | undefined, own: (kind: string) => TrialRecord[]) => StepLoad | null} loadOf null if not for
- *   this cell; own: the trials so far of the same visit
+ * @property {(visit: Visit, kind: string | undefined, own: (kind: string) => TrialRecord[]) => StepLoad | null} [loadOf] by default,
+ *   the visit's own; null if not for this cell; own: the trials so far of the same visit
  * @property {number} visit_s expected duration of a visit
  * @property {number} [later_s] expected duration of the steps that follow the matrix
  * @property {{ cell: Cell | null, at?: At, load: StepLoad }} [peak] a closed loop before the blocks, which offer shares of its goodput
  * @property {(record: TrialRecord) => boolean} [counts] by default, valid trials count
  * @property {number} [tries] after which a place without a trial that counts is given up
  * @property {boolean} [restarts] starts the target anew for each visit, even if two visits to a cell follow each other
- * @typedef {{ cell: any, at: At }} Visit cell: null if there is only one target
+ * @typedef {{ cell: any, at: At, load?: StepLoad }} Visit cell: null if there is only one target
  * @typedef {{ cell: Cell, at?: At }} Unit a cell that each block visits, and the fields that tell its trials apart
  */
 
@@ -37,7 +37,7 @@ export function matrixVisits({ units, anchor = null, blocks, seed }) {
  * @returns {Step | null} null if every place is settled, or there is no peak
  */
 export function nextTrial(matrix, records, notApplied) {
-  const { visits, kinds = [undefined], loadOf, visit_s, later_s = 0, peak, counts, tries, restarts } = matrix
+  const { visits, kinds = [undefined], loadOf = ownLoad, visit_s, later_s = 0, peak, counts, tries, restarts } = matrix
   const out = new Set(notApplied.map(({ cell }) => cellName(cell)))
   if (peak && peakOf(records) === null) {
     if (out.has(cellName(peak.cell)) || isSettled(records, isValid, tries)) return null
@@ -62,6 +62,9 @@ export function nextTrial(matrix, records, notApplied) {
   return null
 }
 
+/** @param {Visit} visit */
+const ownLoad = ({ load }) => load ?? null
+
 /** Seconds of a matrix and of the steps that follow. @param {Pick<Matrix, 'visits' | 'visit_s' | 'later_s' | 'peak'>} matrix */
 export function durationOf({ visits, visit_s, later_s = 0, peak }) {
   const peak_s = peak ? peak.load.warmup_s + peak.load.duration_s : 0
@@ -80,13 +83,13 @@ export function peakOf(records) {
 }
 
 /** What a block visits: a cell, and the fields that tell its trials apart. */
-const unitOf = oncePer((/** @type {Visit} */ { at: { position, kind, ...at }, cell }) => {
+const unitOf = oncePer((/** @type {Pick<Visit, 'at' | 'cell'>} */ { at: { position, kind, ...at }, cell }) => {
   return JSON.stringify([Object.entries(at).sort(), cellName(cell)])
 })
 
 /**
  * The place of a visit. The position counts only for a unit that a block visits more than once: the version that began the run may have
- * drawn another order. @param {Visit} visit @param {string | undefined} kind of the trial @param {Set<string>} repeated units
+ * drawn another order. @param {Pick<Visit, 'at' | 'cell'>} visit @param {string | undefined} kind of the trial @param {Set<string>} repeated units
  */
 function placeOf(visit, kind, repeated) {
   const unit = unitOf(visit)

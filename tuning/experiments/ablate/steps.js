@@ -1,9 +1,7 @@
-import { isSettled } from '../../../load/capacity/ladder.js'
 import { nextOfProof, PROOF_S } from '../../../load/capacity/proving.js'
 import { DRIVERS } from '../../../load/generators/drivers/index.js'
-import { isSameCell } from '../../../load/report/format.js'
-import { groupBy, oncePer, visitsOf } from '../../stats/design.js'
-import { trialsAt } from '../../stats/matrix.js'
+import { oncePer, visitsOf } from '../../stats/design.js'
+import { nextTrial, trialsAt } from '../../stats/matrix.js'
 import { isSound, isTimely } from '../../stats/sound.js'
 import { BY_TURNS, nameOf, orderOf, REQUESTS_PER_TURN, variantsOf, WHOLE } from './stages.js'
 
@@ -44,14 +42,11 @@ const BEFORE_TURN_RATIO = 0.1
  * @typedef {TrialRecord[]} Records
  */
 export function nextStep(plan, records, notApplied = []) {
-  const done = groupBy(records, placeOf)
-  const trials = trialsOf(plan)
-  const next = trials.findIndex((trial) => {
-    const isOut = notApplied.some((one) => isSameCell(one.cell, trial.cell))
-    return !isOut && !isSettled(done.get(placeOf(trial)) ?? [], isTimely)
-  })
-  if (next === -1) return proofStep(plan, records)
-  return { ...trials[next], left_s: sumOf(trials.slice(next)) + proofOf_s(plan) }
+  const visits = trialsOf(plan)
+  const step = nextTrial({ visits, visit_s: 0, counts: isTimely }, records, notApplied)
+  if (!step) return proofStep(plan, records)
+  const left = visits.slice(visits.findIndex(({ at }) => at === step.at))
+  return { ...step, left_s: sumOf(left) + proofOf_s(plan) }
 }
 
 /** The next trial of the proof: the closed loop of the blocks, on the whole. @param {AblatePlan} plan @param {Records} records @returns {Step | null} */
@@ -83,16 +78,6 @@ export function durationOf(plan) {
 function sumOf(trials) {
   return trials.reduce((sum, { load }) => sum + load.warmup_s + load.duration_s + BETWEEN_TRIALS_S, 0)
 }
-
-/**
- * The place of a trial. A block visits only the whole more than once; of the others, the version that began the run may have drawn another
- * order.
- */
-const placeOf = oncePer((/** @type {Pick<TrialRecord, 'at' | 'cell'>} */ { at, cell }) => {
-  const isOnce = at.phase === 'blocks' && cell.variant !== WHOLE
-  const { position, ...others } = at
-  return JSON.stringify([Object.entries(isOnce ? others : at).sort(), cell.variant])
-})
 
 /** Sound trials by turns. @param {Records} records */
 export function takenByTurns(records) {
