@@ -11,31 +11,22 @@ import { intervalText } from './sentences.js'
 
 export const PUBLISHED = JSON.parse(readFileSync(new URL('../../published/ramp.json', import.meta.url), 'utf8'))
 
-/** The published ratios of B to A. Two of them are about the same figure, and differ, so each has its own row. @type {[name: string, about: string][]} */
-const RATIOS = [
-  ['rps_ratio', 'requests/s, B to A'],
-  ['latency_ratio', 'latency, B to A (here: the mean with equally many workers)'],
-  ['efficiency_ratio', 'efficiency, B to A (here: requests per CPU time of the API)'],
-  ['disk_ratio', 'disk, B to A (here: a request)'],
-  ['cpu_ratio', 'CPU, B to A'],
-]
-
 /** The published figures and ours: rates are from different machines, but ratios can be compared. @param {RampFindings} findings */
 export function publishedBlocks({ plan, mains: [a, b], work }) {
   const { title, author, setting, notes, workers, b_to_a, ceiling_ms } = PUBLISHED
   const number = (value = Number.NaN) => (Number.isNaN(value) ? NONE : count(Math.round(value)))
   const cpu_ratio = b?.api_core_ratio / a.api_core_ratio
-  /** @type {Record<string, string>} */
-  const here = {
-    rps_ratio: work && work.pairs > 0 ? `${intervalText(work, 2)}x` : NONE,
-    latency_ratio: times(latencyRatio(a, b)),
-    efficiency_ratio: times(a.request_cpu_us / b?.request_cpu_us),
-    disk_ratio: times(b?.answer_disk_bytes / a.answer_disk_bytes),
-    cpu_ratio: times(cpu_ratio),
-  }
-  const ratios = RATIOS.flatMap(([name, about]) => {
+  const efficiency = 'efficiency, B to A (here: requests per CPU time of the API)'
+  // Two published ratios are about the same figure, and differ, so each has its own row.
+  const ratios = [
+    ['rps_ratio', 'requests/s, B to A', work && work.pairs > 0 ? `${intervalText(work, 2)}x` : NONE],
+    ['latency_ratio', 'latency, B to A (here: the mean with equally many workers)', times(latencyRatio(a, b))],
+    ['efficiency_ratio', efficiency, times(a.request_cpu_us / b?.request_cpu_us)],
+    ['disk_ratio', 'disk, B to A (here: a request)', times(b?.answer_disk_bytes / a.answer_disk_bytes)],
+    ['cpu_ratio', 'CPU, B to A', times(cpu_ratio)],
+  ].flatMap(([name, about, here]) => {
     const claims = b_to_a.filter((/** @type {any} */ claim) => name in claim)
-    return claims.map((/** @type {any} */ claim) => [`${about}${kindText(claim)}`, claimText(claim[name]), here[name]])
+    return claims.map((/** @type {any} */ claim) => [`${about}${kindText(claim)}`, claimText(claim[name]), here])
   })
   const rows = [
     ['workers at the ceiling, A', count(workers.a), number(a.workers)],

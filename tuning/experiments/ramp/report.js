@@ -3,9 +3,8 @@ import { count, figure, milliseconds, NONE } from '../../../load/report/format.j
 import { xyPicture } from '../../../load/report/picture.js'
 import { median } from '../../../load/verdict/ranks.js'
 import { perHour } from './cost.js'
-import { eachMethod, eachTable } from './each.js'
 import { publishedBlocks, times } from './published.js'
-import { rungTable, screenTable } from './rungs.js'
+import { eachMethod, eachTable, rungTable, screenTable } from './rungs.js'
 import { answerSentences, furtherSentences, intervalText, millionText } from './sentences.js'
 
 /**
