@@ -59,7 +59,9 @@ function benchPicture() {
 /** @type {Record<string, (sweep: Evidence) => string>} */
 const ROWS = {
   'capacity, durable requests': ({ run }) => ratesText(run.capacity),
-  'sustained for a minute': (sweep) => `${sustainedRate(sweep)}/s, with a p99 of ${sustainedP99(sweep)}`,
+  'sustained for a minute': (sweep) => {
+    return `${sustainedRate(sweep)}/s, with a p99 of ${milliseconds(sustainedIn(sweep.records)?.traffic.latency_ms?.p99)}`
+  },
   'safe to promise': ({ run, records }) => `${count(Number(promisedRate({ capacity: run.capacity, records })))}/s`,
   'API CPU per request': costText,
   'the bottleneck': (sweep) => `\`${sweep.run.limit.resource}\`: ${isText(sweep)}`,
@@ -83,9 +85,4 @@ function costText({ run, records }) {
 /** Requests/s of the trial that lasted a minute. @param {Evidence} sweep */
 function sustainedRate({ records }) {
   return count(Number(sustainedIn(records)?.load.rate_rps))
-}
-
-/** @param {Evidence} sweep */
-function sustainedP99({ records }) {
-  return milliseconds(Number(sustainedIn(records)?.traffic.latency_ms?.p99))
 }

@@ -122,7 +122,9 @@ function design(plan, records, notApplied = []) {
     if (notch && !isSettled(again, isValid, MAX_INVALID)) return { ...step, cell }
     if (!plan.proves || !FAULTS[fault].dosed) continue
     const changed = notch && 'POOL_MAX' in notch ? [cell] : []
-    const closed = { ...CLOSED, connections: Math.min(load.connections, mostInTime(planted)) }
+    // By Little's law, so many closed-loop connections get their answers within half of the timeout.
+    const inTime = Math.max(1, Math.floor((planted.traffic.achieved_rps * TIMEOUT_S) / 2))
+    const closed = { ...CLOSED, connections: Math.min(load.connections, inTime) }
     const proof = nextOfProof(plan, own, { seen: planted, load: closed, changed })
     if (proof) return { ...proof, at: { ...proof.at, block }, left_s: proof.left_s + later_s }
   }
@@ -133,11 +135,6 @@ function design(plan, records, notApplied = []) {
 function durationOf({ warmup_s, duration_s, proves }, places) {
   const dosed = places.filter(({ fault }) => proves && FAULTS[fault].dosed)
   return places.length * (warmup_s + duration_s + 1) + dosed.length * PROOF_S
-}
-
-/** By Little's law, the most closed-loop connections that get their answers within half of the timeout. @param {TrialRecord} trial */
-function mostInTime({ traffic }) {
-  return Math.max(1, Math.floor((traffic.achieved_rps * TIMEOUT_S) / 2))
 }
 
 /** Opens the API with a cell's fault around it. @param {Cell | null} cell @param {Place} place @returns {Promise<Target>} */

@@ -72,7 +72,9 @@ export function capacityRatio(reference, other) {
 /** The figures that every run has; medians, trials: one per run; ratios: one per run but the first. @param {Source[]} sources @param {Answer[]} answers */
 function figuresOf(sources, answers) {
   const grouped = sources.map(({ run, records }, i) => {
-    const groups = groupBy(records.filter(isAlike), (record) => groupOf(run.verb, record))
+    // The rates of a search differ in each run.
+    const alike = records.filter((record) => isValid(record) && record.at.of === undefined)
+    const groups = groupBy(alike, (record) => groupOf(run.verb, record))
     return run.verb === 'sweep' ? groups.set(NEAR, nearCapacity(answers[i].capacity, records)) : groups
   })
   const names = [...grouped[0].keys()].filter((name) => grouped.every((own) => own.has(name)))
@@ -100,11 +102,6 @@ const SAME_RATE_RATIO = 1.01
 function isSameRate(trials) {
   const rates = trials.map((own) => median(own.map(({ load }) => Number(load.rate_rps))))
   return Math.max(...rates) <= Math.min(...rates) * SAME_RATE_RATIO
-}
-
-/** Whether other runs may have the same load; the rates of a search differ in each run. @param {TrialRecord} record */
-function isAlike(record) {
-  return isValid(record) && record.at.of === undefined
 }
 
 /** A trial's place without its repetition, and its load; in a sweep, the rate is the place. @param {string} verb @param {TrialRecord} record */
