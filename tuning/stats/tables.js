@@ -31,3 +31,14 @@ export function figureOf({ estimate, ratio, low, high }) {
   if (!Number.isFinite(value)) return null
   return Number.isFinite(high) && Number.isFinite(low) ? { value, low, high } : { value }
 }
+
+/**
+ * The head and the rows of a table.
+ * @template T @typedef {[head: string, text: (item: T) => string]} Column what it says of an item
+ */
+
+/** @template T @param {T[]} items one per row @param {(Column<T> | false)[]} columns false: left out @returns {[head: string[], rows: string[][]]} */
+export function columnsOf(items, columns) {
+  const shown = columns.filter((column) => column !== false)
+  return [shown.map(([head]) => head), items.map((item) => shown.map(([, text]) => text(item)))]
+}

@@ -2,7 +2,7 @@ import { DRIVERS } from '../../../load/generators/drivers/index.js'
 import { drawn, paragraph, titled } from '../../../load/report/blocks.js'
 import { count, NONE, tenthPercent, wholePercent } from '../../../load/report/format.js'
 import { CONFIDENCE } from '../../stats/effects.js'
-import { figureOf } from '../../stats/spread.js'
+import { figureOf } from '../../stats/tables.js'
 
 /**
  * @import { Budget, Figure, Line } from './budget.js'

@@ -66,16 +66,12 @@ export function ratioBlocks(closed) {
   const whole = ['nothing (successes/s)', ...closed.map(({ whole_rps }) => figure(whole_rps)), '']
   const rows = closed[0].speeds.map(({ without }, i) => {
     const speeds = closed.map(({ speeds: { [i]: speed } }) => speed)
-    return [removedText(without), ...speeds.map(speedText), effectText(speeds)]
+    const texts = speeds.map((one) => (one.isLimited && one.pairs > 0 ? GENERATOR_LIMIT : ratioText(one)))
+    return [removedText(without), ...texts, effectText(speeds)]
   })
   const about = `**Throughput without a stage**, as a ratio to the whole; with ${wholePercent(CONFIDENCE)} confidence, none of the intervals of this table misses:`
   const head = ['removed', ...closed.map(({ consumer }) => consumer), 'effect']
   return titled(about, head, [whole, ...rows], { name: 'speeds' })
-}
-
-/** @param {Closed['speeds'][number]} speed */
-function speedText(speed) {
-  return speed.isLimited && speed.pairs > 0 ? GENERATOR_LIMIT : ratioText(speed)
 }
 
 /**

@@ -1,16 +1,15 @@
 import { answer, drawn, heading, list, method, paragraph, titled } from '../../../load/report/blocks.js'
 import { count, milliseconds, NONE, tenthPercent, wholePercent } from '../../../load/report/format.js'
-import { columnsOf } from '../../stats/columns.js'
 import { ratioText } from '../../stats/effects.js'
 import { leftOut } from '../../stats/sound.js'
-import { spread, spreadOf } from '../../stats/spread.js'
+import { columnsOf, spread, spreadOf } from '../../stats/tables.js'
 import { figuresOf, PERCENTILES } from './figures.js'
 import { claimsOf, gainsOf, PUBLISHED, QUANTILES } from './published.js'
 import { HAPROXY, partsOf, REFERENCE, strategiesOf, UNEVEN } from './steps.js'
 import { answerSentences, problemOf } from './verdict.js'
 
 /**
- * @import { Column } from '../../stats/columns.js'
+ * @import { Column } from '../../stats/tables.js'
  * @import { BalancePlan } from './balance.js'
  * @import { Quantiles } from './published.js'
  * @import { Simulation } from './simulation.js'

@@ -2,7 +2,7 @@ import { answer, drawn, list, method, titled } from '../../../load/report/blocks
 import { count, wholePercent } from '../../../load/report/format.js'
 import { median } from '../../../load/verdict/ranks.js'
 import { isFullShare } from '../../stats/sound.js'
-import { spreadOf } from '../../stats/spread.js'
+import { spreadOf } from '../../stats/tables.js'
 import { SATURATION_CONNECTIONS, TABLES } from './tables.js'
 
 /**

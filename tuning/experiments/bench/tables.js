@@ -1,6 +1,6 @@
 import { count, milliseconds, NONE, wholePercent } from '../../../load/report/format.js'
 import { median } from '../../../load/verdict/ranks.js'
-import { spread } from '../../stats/spread.js'
+import { spread } from '../../stats/tables.js'
 
 /** @import { TrialRecord } from '../../../load/report/record.js' */
 

@@ -3,8 +3,8 @@ import { proven } from '../../../load/capacity/proving.js'
 import { answer, heading, list, paragraph, table, titled } from '../../../load/report/blocks.js'
 import { cellName, NONE } from '../../../load/report/format.js'
 import { moved } from '../../../load/verdict/relax.js'
-import { columnsOf } from '../../stats/columns.js'
 import { groupBy } from '../../stats/design.js'
+import { columnsOf } from '../../stats/tables.js'
 import { FAULTS, notchOf } from './index.js'
 
 /**

@@ -8,7 +8,7 @@ import { count, NONE } from '../../../load/report/format.js'
 import { pinToCores } from '../../../load/system/processes.js'
 import { startNullServer } from '../../../load/verdict/preflight/ceiling.js'
 import { median } from '../../../load/verdict/ranks.js'
-import { spread } from '../../stats/spread.js'
+import { spread } from '../../stats/tables.js'
 
 /** @import { Measurement } from '../../../load/run/experiment.js' */
 

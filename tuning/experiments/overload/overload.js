@@ -7,11 +7,10 @@ import { localPlan } from '../../../load/run/plan.js'
 import { openPlanned } from '../../../load/run/runner.js'
 import { median } from '../../../load/verdict/ranks.js'
 import { openCell } from '../../knobs/open-cell.js'
-import { columnsOf } from '../../stats/columns.js'
 import { groupBy, totalsOf } from '../../stats/design.js'
 import { nextTrial, peakOf } from '../../stats/matrix.js'
 import { ratios } from '../../stats/measures.js'
-import { keptSpread, spread } from '../../stats/spread.js'
+import { columnsOf, keptSpread, spread } from '../../stats/tables.js'
 
 /**
  * @import { Experiment } from '../../../load/run/experiment.js'

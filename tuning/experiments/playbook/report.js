@@ -1,8 +1,7 @@
 import { answer, method, table } from '../../../load/report/blocks.js'
 import { cellName, count, NONE } from '../../../load/report/format.js'
-import { columnsOf } from '../../stats/columns.js'
 import { ratioText, verdictsText } from '../../stats/effects.js'
-import { spread } from '../../stats/spread.js'
+import { columnsOf, spread } from '../../stats/tables.js'
 import { looksOf } from './results.js'
 
 /**

@@ -2,13 +2,13 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { numberFlag, seedFlag, switchFlag } from '../../../load/command/flags.js'
 import { answer, list, table } from '../../../load/report/blocks.js'
 import { count, NONE, tenthPercent } from '../../../load/report/format.js'
-import { columnsOf } from '../../stats/columns.js'
+import { columnsOf } from '../../stats/tables.js'
 import { CURVES } from './curves.js'
 import { simulate as searchesOf, summarize } from './runs.js'
 
 /**
  * @import { Measurement } from '../../../load/run/experiment.js'
- * @import { Column } from '../../stats/columns.js'
+ * @import { Column } from '../../stats/tables.js'
  */
 
 const DEFAULTS = { runs: 1000, seed: 1 }

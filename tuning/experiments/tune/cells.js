@@ -1,7 +1,7 @@
 import { table } from '../../../load/report/blocks.js'
 import { cellName, count, milliseconds, NONE, percent } from '../../../load/report/format.js'
 import { digits, ratioText } from '../../stats/effects.js'
-import { spread } from '../../stats/spread.js'
+import { spread } from '../../stats/tables.js'
 import { OFFERED } from './presets.js'
 
 /**

@@ -1,8 +1,7 @@
 import { answer, drawn, method, paragraph, table } from '../../../../load/report/blocks.js'
 import { count, NONE } from '../../../../load/report/format.js'
-import { columnsOf } from '../../../stats/columns.js'
 import { verdictsText } from '../../../stats/effects.js'
-import { spread } from '../../../stats/spread.js'
+import { columnsOf, spread } from '../../../stats/tables.js'
 import { FIGURES } from './article.js'
 
 /**

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { median } from '../../../../../load/verdict/ranks.js'
 import { ratios } from '../../../../../tuning/stats/measures.js'
-import { spread } from '../../../../../tuning/stats/spread.js'
+import { spread } from '../../../../../tuning/stats/tables.js'
 
 t.test('ratios are those of the same block; a spread is median, least and most', async (t) => {
   const of = (/** @type {number[]} */ values) => {
