@@ -11,11 +11,12 @@ import { CLOSED, SERVICE } from '../limits/needs.js'
 import { conclusionsOf, idleText, OVERLOADS, sumOf, switchesOf } from './conclusions.js'
 
 /**
+ * @import { Comparison } from './conclusions.js'
  * @import { Matrix } from '../../../stats/matrix.js'
  * @import { Cell, NotAppliedCell, Plan, Step, TrialRecord } from '../../../../load/report/record.js'
  */
 
-/** The figures as they were published; our own transcription. @type {{ capacity_rps: number, cpu_ratio: number, memory_ratio: number, rows: Published[] }} */
+/** The figures as they were published; our own transcription. @type {{ capacity_rps: number, cpu_ratio: number, memory_ratio: number, rows: Published[], comparisons: Comparison[] }} */
 const PUBLISHED = JSON.parse(readFileSync(new URL('../../../published/article.json', import.meta.url), 'utf8'))
 
 /** The article's generator, and one with a fixed set of connections. */
@@ -148,7 +149,7 @@ export function analyseArticle({ preset, blocks, duration_s }, records) {
   const byDefaults = PUBLISHED.rows.flatMap((_, row) => trialsOf(row, 'vegeta-unbounded'))
   const bounded = OVERLOADS.flatMap((row) => trialsOf(row - 1, 'paced'))
   const bySockets = SOCKETS.map((sockets) => trialsAt(records, { sockets }, counts))
-  const conclusions = conclusionsOf((row, generator) => trialsOf(row - 1, generator), bySockets)
+  const conclusions = conclusionsOf(PUBLISHED.comparisons, (row, generator) => trialsOf(row - 1, generator), bySockets)
   return {
     problem: peak_rps === null ? `the article's design has no peak: ${lastReason(records)}` : null,
     kept: { conclusions },

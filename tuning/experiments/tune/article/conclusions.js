@@ -35,55 +35,20 @@ const MEASURES = {
 }
 
 /**
- * Comparisons of two rows. "The same" goodput lies within 0.80–1.25x, as in the playbook's claims. The first measure decides; the others are shown as further evidence. The deciding measure always comes from
- * the bounded generator: if vegeta collapses at its defaults, its success ratio describes vegeta, not the service's settings.
- * @type {{ published: string, by: string, rows: [number, number], claim: Claim, measures: (keyof typeof MEASURES)[] }[]}
+ * Comparisons of two rows, with what is claimed of them. "The same" goodput lies within 0.80–1.25x, as in the playbook's claims. The first
+ * measure decides; the others are shown as further evidence. The deciding measure always comes from the bounded generator: if vegeta
+ * collapses at its defaults, its success ratio describes vegeta, not the service's settings.
+ * @typedef {{ published: string, by: string, rows: [number, number], claim: Claim, measures: (keyof typeof MEASURES)[] }} Comparison
  */
-const COMPARISONS = [
-  {
-    published: 'A longer connect timeout (30 s instead of 2) lifts success',
-    by: 'the article',
-    rows: [3, 4],
-    claim: { expect: 'more', least_ratio: 1.05 },
-    measures: ['boundedSuccess', 'success'],
-  },
-  {
-    published: 'With the longer timeout more than twice as many are served (rows 3 and 4)',
-    by: "the article's table",
-    rows: [3, 4],
-    claim: { expect: 'more', least_ratio: 2 },
-    measures: ['boundedGoodput'],
-  },
-  {
-    published: 'More open files (2000 instead of 1024) make the results worse',
-    by: 'the article',
-    rows: [4, 5],
-    claim: { expect: 'less', least_ratio: 1.1 },
-    measures: ['boundedSuccess', 'success'],
-  },
-  {
-    published: 'Fewer open files (700) make the results worse, too (rows 4 and 6)',
-    by: "the article's table",
-    rows: [4, 6],
-    claim: { expect: 'less', least_ratio: 1.1 },
-    measures: ['boundedSuccess', 'success'],
-  },
-  {
-    published: 'A pool of 40 is probably not needed: 20 will do (rows 4 and 7)',
-    by: 'the article',
-    rows: [4, 7],
-    claim: { expect: 'same', least_ratio: 1.25 },
-    measures: ['boundedGoodput', 'success'],
-  },
-]
 
 /**
  * Tests the article's conclusions, and further ones that its table suggests, on the trials of this run. Pure.
- * @param {TrialsOf} trialsOf @param {TrialRecord[][]} bySockets trials with fewer open sockets, and with more
+ * @param {Comparison[]} comparisons as published @param {TrialsOf} trialsOf
+ * @param {TrialRecord[][]} bySockets trials with fewer open sockets, and with more
  * @typedef {(row: number, generator: Generator) => TrialRecord[]} TrialsOf row: its number in the published table
  */
-export function conclusionsOf(trialsOf, bySockets) {
-  const [timeout, served, files, ...others] = COMPARISONS.map((one) => compared(one, trialsOf))
+export function conclusionsOf(comparisons, trialsOf, bySockets) {
+  const [timeout, served, files, ...others] = comparisons.map((one) => compared(one, trialsOf))
   timeout.evidence.push(refusedText(trialsOf))
   return [noFailures(trialsOf), timeout, served, files, switching(bySockets, trialsOf), ...others, codeZero(trialsOf)]
 }
@@ -168,7 +133,7 @@ export function idleText(trials, bounded, { cpu_ratio, memory_ratio }) {
   return `The article reports failures while the CPU was only ${wholePercent(cpu_ratio)} busy (and the memory ${wholePercent(memory_ratio)} full). Here, in ${broken.length} of ${trials.length} trials by the generator with its defaults, the generator was the limit${others}, and the service used ${wholePercent(Math.min(...cores))} to ${wholePercent(Math.max(...cores))} of its core: **the API idled while the generator broke.**`
 }
 
-/** @param {typeof COMPARISONS[number]} comparison @param {TrialsOf} trialsOf */
+/** @param {Comparison} comparison @param {TrialsOf} trialsOf */
 function compared({ published, by, rows, claim, measures }, trialsOf) {
   const effects = measures.map((measure) => {
     const [name, generator, value] = MEASURES[measure]
