@@ -54,7 +54,7 @@ export const FAULTS = {
     resource: 'api-cpu',
     about: 'each POST burns 1 ms more of the API core',
     dosed: true,
-    preload: 'spin',
+    preload: 'spin=1',
     load: { rate_rps: 2000 },
   },
   'synchronous-scrypt': {
@@ -210,29 +210,29 @@ export const FAULTS = {
   'service-before-postgres': hard({
     resource: 'api-cpu',
     about: 'each POST costs the API 2 ms of CPU, and each row costs Postgres 1 ms',
-    ...pair('spin-2ms'),
+    ...pair('spin=2'),
   }),
   'postgres-before-service': hard({
     resource: 'postgres-cpu',
     about: 'each row costs Postgres 1 ms of CPU, and each POST costs the API 0.5 ms',
-    ...pair('spin-half'),
+    ...pair('spin=0.5'),
   }),
   'service-like-postgres': hard({
     resource: 'api-cpu',
     about: 'each POST costs the API 1 ms of CPU, and each row costs Postgres 1 ms',
-    ...pair('spin'),
+    ...pair('spin=1'),
     alike: 'postgres-cpu',
   }),
   'service-near-postgres': hard({
     resource: 'api-cpu',
     about: 'each POST costs the API 1.25 ms of CPU, and each row costs Postgres 1 ms',
-    ...pair('spin-quarter-more'),
+    ...pair('spin=1.25'),
     alike: 'postgres-cpu',
   }),
   'crowded-handler': hard({
     resource: 'api-cpu',
     about: 'each POST burns 2 ms of the API core, but only while more than 8 are in flight',
-    preload: 'crowded',
+    preload: 'crowded=8',
     load: { rate_rps: 4000 },
   }),
   'short-lock': hard({

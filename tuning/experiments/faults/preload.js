@@ -6,13 +6,20 @@ import { burn_us } from '../../../load/system/cpu.js'
 
 /** @import { ServerResponse } from 'node:http' */
 
-/** Preload of the API: a fault in its process, named by the URL's query, `preload.js?spin`. @type {Record<string, () => void>} */
+/** Preload of the API: a fault in its process, named by the URL's query, such as `preload.js?spin=1.25`. @type {Record<string, (figure: number) => void>} */
 const FAULTS = {
-  spin: spin(1),
-  'spin-half': spin(0.5),
-  'spin-quarter-more': spin(1.25),
-  'spin-2ms': spin(2),
-  crowded: spin(2, 8),
+  /** Each POST burns so many ms more of the API's CPU. */
+  spin: (ms) => onPost(() => burn_us(1000 * ms)),
+
+  /** Each POST burns 2 ms more, but only while more than so many are in flight. */
+  crowded(most) {
+    let inFlight = 0
+    onPost((response) => {
+      inFlight++
+      response.once('close', () => inFlight--)
+      if (inFlight > most) burn_us(2000)
+    })
+  },
 
   /** An application-level lock around the database work: one request at a time burns 1 ms and then sends its statement. */
   'one-at-a-time'() {
@@ -103,23 +110,8 @@ const FAULTS = {
   },
 }
 
-FAULTS[new URL(import.meta.url).search.slice(1)]()
-
-/**
- * Burns extra CPU time of the API in each POST.
- * @param {number} ms @param {number} [beyond] only while more requests than this are in flight
- */
-function spin(ms, beyond = 0) {
-  return () => {
-    let inFlight = 0
-    onPost((response) => {
-      inFlight++
-      response.once('close', () => inFlight--)
-      if (inFlight <= beyond) return
-      burn_us(1000 * ms)
-    })
-  }
-}
+const [name, figure] = new URL(import.meta.url).search.slice(1).split('=')
+FAULTS[name](Number(figure))
 
 /** @param {(response: ServerResponse) => void} act */
 function onPost(act) {
