@@ -14,16 +14,15 @@ export const EVIDENCE = 'tuning/evidence/'
 /** The folder of the kept runs. */
 const KEPT = fileURLToPath(new URL('../../evidence', import.meta.url))
 
-/** @type {Map<string, Evidence>} a cache, since many parts of the pages quote the same run */
-const known = new Map()
+/** @type {Record<string, Evidence>} a cache, since many parts of the pages quote the same run */
+const known = {}
 
 /** @typedef {ReturnType<typeof read>} Evidence */
 
 /** A committed run, which the pages quote. @param {string} folder its name */
 export function evidence(folder) {
-  const found = known.get(folder) ?? read(folder)
-  known.set(folder, found)
-  return found
+  known[folder] ??= read(folder)
+  return known[folder]
 }
 
 /** @param {string} folder */

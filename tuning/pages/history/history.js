@@ -65,15 +65,9 @@ export const history = {
       makeFolder(out)
       await writeReport(new Results(out), 'Redline history', [...blocks, drawn(picture(past, changes))])
     }
-    const runs = past.map(({ name, run, middle_rps, cpu_us }, i) => {
-      return {
-        name,
-        started_at: run.started_at,
-        commit: run.versions.redline_commit,
-        middle_rps,
-        cpu_us,
-        changed: changes.includes(i),
-      }
+    const runs = past.map(({ name, run: { started_at, versions }, middle_rps, cpu_us }, i) => {
+      const commit = versions.redline_commit
+      return { name, started_at, commit, middle_rps, cpu_us, changed: changes.includes(i) }
     })
     const run = { verb: 'history', problem, interrupted: false, runs, changes }
     return { run, text: problem === null ? terminalOf(blocks) : null, folder: out ?? null }
