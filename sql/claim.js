@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs'
 import { isDeepStrictEqual } from 'node:util'
 import pg from 'pg'
 import { LAB_SCHEMA } from './address.js'
+import { attempt } from './attempt.js'
 import { DatabaseError, destroy, STATEMENT_TIMEOUT_MS } from './connection.js'
-import { attempt } from './scratch.js'
 import { refuseOtherSessions, refuseStrangers, sessionsUsing, untilApisEnded } from './sessions.js'
 
 /** Every table that reset.sql empties. */

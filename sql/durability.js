@@ -1,6 +1,6 @@
 import { readlinkSync } from 'node:fs'
 import path from 'node:path'
-import { attempt, textOf } from './scratch.js'
+import { attempt, textOf } from './attempt.js'
 
 /** @import { Client } from 'pg' */
 

@@ -4,6 +4,7 @@ import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import { attempt, textOf } from './attempt.js'
 import { sendSignal } from './signals.js'
 
 /** redline-<what>-<host>-<boot>-<pid>-<start of the process>-<random> */
@@ -84,16 +85,4 @@ export function startOf(pid) {
 function commandOf(pid) {
   if (fs.existsSync('/proc/self/cmdline')) return textOf(`/proc/${pid}/cmdline`) ?? ''
   return attempt(() => execFileSync('ps', ['-o', 'args=', '-p', String(pid)], { encoding: 'utf8' }), '')
-}
-
-/** Text of a file; null: it cannot be read. @param {string} file */
-export const textOf = (file) => attempt(() => fs.readFileSync(file, 'utf8'), null)
-
-/** @template T, U @param {() => T} read @param {U} otherwise if it throws */
-export function attempt(read, otherwise) {
-  try {
-    return read()
-  } catch {
-    return otherwise
-  }
 }

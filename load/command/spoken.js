@@ -1,7 +1,7 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { attempt } from '../../sql/scratch.js'
+import { attempt } from '../../sql/attempt.js'
 
 /**
  * How to call an installed package; null in a checkout, which has its own scripts.

@@ -1,4 +1,4 @@
-import { attempt } from '../../sql/scratch.js'
+import { attempt } from '../../sql/attempt.js'
 import { UsageError } from '../command/errors.js'
 
 /** @import { Replay, Skipped } from '../report/record.js' */

@@ -1,4 +1,4 @@
-import { attempt } from '../../sql/scratch.js'
+import { attempt } from '../../sql/attempt.js'
 
 /** @import { ProgramEntry } from './mix.js' */
 

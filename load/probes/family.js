@@ -1,6 +1,6 @@
 import { readlinkSync } from 'node:fs'
 import path from 'node:path'
-import { attempt } from '../../sql/scratch.js'
+import { attempt } from '../../sql/attempt.js'
 import { coresOf, expandCores, softNofileOf, textOf } from '../system/machine.js'
 import { familyOf, nameOf, namesIn, openFilesOf, readUse } from './process.js'
 

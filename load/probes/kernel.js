@@ -1,5 +1,5 @@
 import { closeSync, openSync, readSync } from 'node:fs'
-import { attempt } from '../../sql/scratch.js'
+import { attempt } from '../../sql/attempt.js'
 import { numberIn, textOf } from '../system/machine.js'
 import { watchDisks } from './disk.js'
 

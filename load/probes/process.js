@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { readdirSync } from 'node:fs'
-import { attempt } from '../../sql/scratch.js'
+import { attempt } from '../../sql/attempt.js'
 import { numberIn, textOf } from '../system/machine.js'
 import { cpuThrottling } from './quota.js'
 

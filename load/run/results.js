@@ -1,6 +1,6 @@
 import fs from 'node:fs'
 import path from 'node:path'
-import { attempt } from '../../sql/scratch.js'
+import { attempt } from '../../sql/attempt.js'
 import { UsageError } from '../command/errors.js'
 import { OF_TRIAL, ofRun, refuseDamaged } from './fields.js'
 import { holdFolder, makeFolder, refuseForeign, refuseLinks, releaseFolder } from './folder.js'

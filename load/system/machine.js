@@ -4,7 +4,7 @@ import os from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { textOf } from '../../sql/scratch.js'
+import { textOf } from '../../sql/attempt.js'
 
 export { textOf }
 

@@ -8,7 +8,7 @@ import { binary as vegetaBinary } from '../../load/generators/drivers/vegeta/pro
 import { paragraph } from '../../load/report/blocks.js'
 import { TERMINAL_COLUMNS, terminalOf } from '../../load/report/terminal.js'
 import { planCores } from '../../load/system/machine.js'
-import { attempt } from '../../sql/scratch.js'
+import { attempt } from '../../sql/attempt.js'
 import { forgetRun, keepState, newState } from './progress.js'
 
 /**

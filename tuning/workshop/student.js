@@ -3,7 +3,7 @@ import path from 'node:path'
 import { UsageError } from '../../load/command/errors.js'
 import { NONE } from '../../load/report/format.js'
 import { Results } from '../../load/run/results.js'
-import { attempt } from '../../sql/scratch.js'
+import { attempt } from '../../sql/attempt.js'
 import { isState, PROGRESS_FILE, readProgress } from './progress.js'
 
 /**

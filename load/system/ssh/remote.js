@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
-import { attempt } from '../../../sql/scratch.js'
+import { attempt } from '../../../sql/attempt.js'
 import { RemoteError } from '../../command/errors.js'
 import { killGroup, spawnLeashed } from '../processes.js'
 import { explain } from './failures.js'

@@ -9,7 +9,7 @@ import { holdFolder, makeFolder, refuseForeign } from '../../../load/run/folder.
 import { describeMachine, redlineCommit } from '../../../load/system/machine.js'
 import { nodeMajors, nodeOf } from '../../../load/system/node-versions.js'
 import { startChild } from '../../../load/system/processes.js'
-import { attempt } from '../../../sql/scratch.js'
+import { attempt } from '../../../sql/attempt.js'
 import { RUNS } from './runs.js'
 
 /**

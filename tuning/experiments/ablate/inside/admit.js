@@ -1,7 +1,8 @@
 import { rmSync, statSync, writeFileSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
-import { makeScratch, textOf } from '../../../../sql/scratch.js'
+import { textOf } from '../../../../sql/attempt.js'
+import { makeScratch } from '../../../../sql/scratch.js'
 
 const LOOPBACK = /^(127(\.\d{1,3}){3}|localhost|::1)$/
 export const TOKEN_FILE = 'token'
