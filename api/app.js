@@ -41,12 +41,12 @@ export function createApp({ users, gate, log, bodyLimitBytes }) {
     if (req.headers['transfer-encoding'] !== undefined) {
       boundPieces(req, () => refuseMore('chunks_too_small', req.socket, countRefused))
     }
-    const isMisaddressed = !hasOneHost(req)
-    if (isMisaddressed || asksForAnother(req)) Object.assign(line, { last: req, isEnding: true })
+    const fault = faultOf(req)
+    if (fault || asksForAnother(req)) Object.assign(line, { last: req, isEnding: true })
     let answer
     if (gate.lets()) {
       try {
-        answer = await (isMisaddressed ? refuseHost() : handler(req))
+        answer = await (fault ? Promise.reject(new ApiError('malformed_http', fault)) : handler(req))
       } catch (error) {
         answer = answerTo(error, req)
       }
@@ -88,12 +88,18 @@ export function createApp({ users, gate, log, bodyLimitBytes }) {
 
 /** @typedef {ReturnType<typeof createApp>} App */
 
+/** An address in brackets or a name, which may be empty, and a port (RFC 3986, 3.2). */
+const HOST = /^(\[[\w.~:%-]+\]|[\w.~!$&'()*+,;=%-]*)(:\d*)?$/
+
 /**
- * HTTP/1.1 requires exactly one Host, which may be empty (RFC 9112, 3.2). The server joins repeated ones with a comma and a space, which
- * no host contains. @param {IncomingMessage} req
+ * Describes what HTTP/1.1 forbids in a head although Node's parser lets it pass (RFC 9112, 3.2 and 6.1). The server joins repeated Hosts
+ * with a comma and a space, which no host contains. Where codings are in doubt, a proxy may see another end of the body.
+ * @param {IncomingMessage} req
  */
-function hasOneHost({ headers: { host }, httpVersion }) {
-  return host === undefined ? httpVersion !== '1.1' : !host.includes(', ')
+function faultOf({ headers: { host, 'transfer-encoding': coding }, httpVersion }) {
+  if (host === undefined ? httpVersion !== '1.0' : !HOST.test(host)) return 'expected one Host header'
+  if (coding === undefined || (httpVersion === '1.1' && coding.toLowerCase() === 'chunked')) return undefined
+  return 'expected no Transfer-Encoding but chunked, in HTTP/1.1'
 }
 
 /**
@@ -103,8 +109,6 @@ function hasOneHost({ headers: { host }, httpVersion }) {
 function asksForAnother({ headers }) {
   return headers.upgrade !== undefined && /\bupgrade\b/i.test(headers.connection ?? '')
 }
-
-const refuseHost = () => Promise.reject(new ApiError('malformed_http', 'expected one Host header'))
 
 /** @typedef {Record<string, number>} Counters */
 

@@ -49,11 +49,7 @@ export function createMetrics(config) {
         ['redline_pool_waiting', 'Requests that wait for a database connection', () => pool.waiting()],
         ['redline_hashing_passwords', "Passwords with libuv's threads, or waiting for one", () => users.hashing()],
         ['redline_hashing_threads', "libuv's threads, which hash passwords", () => HASHING_THREADS],
-        [
-          'redline_event_loop_utilization_ratio',
-          'Busy share of the event loop, last second',
-          () => watched.utilization,
-        ],
+        ['redline_event_loop_utilization_ratio', "Event loop's busy share, last second", () => watched.utilization],
         ['redline_event_loop_delay_p99_seconds', 'Delay of the event loop, p99, last second', () => watched.delayP99_s],
         ['redline_event_loop_delay_max_seconds', 'Longest delay of it, last second', () => watched.delayMax_s],
       ])

@@ -77,7 +77,12 @@ export function createService(postgres, settings) {
       const req = Object.assign(new http.IncomingMessage(socket), {
         method,
         url,
-        headers: { 'content-type': 'application/json', ...(key !== undefined && { 'idempotency-key': key }) },
+        httpVersion: '1.1',
+        headers: {
+          host: 'x',
+          'content-type': 'application/json',
+          ...(key !== undefined && { 'idempotency-key': key }),
+        },
       })
       let status = 0
       /** @type {string[]} */

@@ -42,6 +42,44 @@ t.test('two Host headers: 400, and nothing behind them is stored', async (t) => 
   t.equal(await stored(late), 0)
 })
 
+const BODY = JSON.stringify(newUser())
+const CHUNK = `${BODY.length.toString(16)}\r\n${BODY}\r\n0\r\n\r\n`
+const FAULTY = {
+  'a Host that is none': `POST /user HTTP/1.1\r\nHost: x/y\r\nContent-Type: application/json\r\nContent-Length: ${BODY.length}\r\n\r\n${BODY}`,
+  'a Host with two ports': `GET /openapi.json HTTP/1.1\r\nHost: x:1:2\r\n\r\n`,
+  'a version without Host that is not 1.0': 'GET /openapi.json HTTP/2.0\r\n\r\n',
+  'chunks in HTTP/1.0': chunkedHead('1.0', 'chunked\r\nConnection: keep-alive') + CHUNK,
+  'a coding below the chunks': chunkedHead('1.1', 'gzip, chunked') + CHUNK,
+  'an empty coding before a length': `${chunkedHead('1.1', `\r\nContent-Length: ${BODY.length}`)}${BODY}`,
+}
+for (const [about, request] of Object.entries(FAULTY)) {
+  t.test(`${about}: 400, and neither it nor what comes behind it is stored`, async (t) => {
+    const late = newUser()
+    const socket = await connect(api.url)
+    socket.write(request + rawPost(JSON.stringify(late)))
+    await ended(socket)
+    t.strictSame(await answers(socket, 1), [400])
+    t.match(socket.text(), /\r\nConnection: close\r\n[\s\S]*"code":"malformed_http","detail":"expected /)
+    t.strictSame([await stored(JSON.parse(BODY)), await stored(late)], [0, 0])
+  })
+}
+
+/** @param {string} version of HTTP @param {string} coding */
+function chunkedHead(version, coding) {
+  return `POST /user HTTP/${version}\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: ${coding}\r\n\r\n`
+}
+
+const HOSTS = ['', 'x', 'x:', 'a-b.example:8080', '127.0.0.1:3000', '[::1]:3000', 'a_b', '%7Ea', "!$&'()*+,;=~"]
+t.test('every Host that HTTP allows is accepted', async (t) => {
+  const socket = await connect(api.url)
+  for (const host of HOSTS) socket.write(`GET /openapi.json HTTP/1.1\r\nHost: ${host}\r\n\r\n`)
+  t.strictSame(
+    await answers(socket, HOSTS.length),
+    HOSTS.map(() => 200),
+  )
+  socket.destroy()
+})
+
 t.test('CONNECT: 405 behind the answers to earlier requests, and the connection ends', async (t) => {
   const refused = await metric(api, 'redline_problems_total{code="method_not_allowed"}').catch(() => 0)
   const [user, late] = [newUser(), newUser()]
