@@ -77,7 +77,7 @@ export function createAdminServer({ registry, readiness }) {
   }
 
   return createServer(async (req, res) => {
-    const page = req.method === 'GET' ? pages[(req.url ?? '').split('?')[0]] : undefined
+    const page = /^(GET|HEAD)$/.test(req.method ?? '') ? pages[(req.url ?? '').split('?')[0]] : undefined
     const [status, type, body] = (await page?.()) ?? [404, 'text/plain', 'not found\n']
     send(res, { status, headers: ['Content-Type', type], body })
   })

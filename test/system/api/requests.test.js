@@ -192,6 +192,15 @@ t.test('the admin pages are not on the public port, nor anything else on theirs'
   t.equal((await fetch(`${api.adminUrl}/user`)).status, 404)
 })
 
+t.test('a load balancer may ask the admin pages by HEAD', async (t) => {
+  for (const path of ['/healthz', '/readyz', '/metrics']) {
+    const answer = await fetch(api.adminUrl + path, { method: 'HEAD' })
+    t.strictSame([answer.status, await answer.text()], [200, ''], path)
+    t.ok(Number(answer.headers.get('content-length')) > 0)
+  }
+  t.equal((await fetch(`${api.adminUrl}/healthz`, { method: 'POST' })).status, 404)
+})
+
 t.test('PASSWORD_STORAGE=plain warns at the start, and no line is logged per request', async (t) => {
   const lines = logLines(api)
   t.match(lines[0], { level: 40, msg: /plain/ })
