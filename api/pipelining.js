@@ -28,15 +28,7 @@ const LINE = Symbol('line')
  *   called
  */
 export function lineOf(socket) {
-  socket[LINE] ??= {
-    received: 0,
-    answered: 0,
-    newest: undefined,
-    last: undefined,
-    isEnding: false,
-    isRefused: false,
-    onAllAnswered: undefined,
-  }
+  socket[LINE] ??= { received: 0, answered: 0, newest: undefined, last: undefined, isEnding: false, isRefused: false }
   return socket[LINE]
 }
 
