@@ -271,8 +271,7 @@ function openStep(plan, records, at, cell, about, { rate_rps, duration_s }, rest
   const warmup_s = isWarm ? plan.warmup_s : Math.max(plan.warmup_s, COLD_WARMUP_S)
   const load = { driver, loop, rate_rps, ...connectionsFor(planWith(cell, plan), rate_rps), warmup_s, duration_s }
   const how = { fresh_connections, unbounded, times_work: true, ...(arrivals && { arrivals }) }
-  const trial = step(plan, records, at, cell, about, { ...load, ...how })
-  return restart ? { ...trial, restart } : trial
+  return { ...step(plan, records, at, cell, about, { ...load, ...how }), ...(restart && { restart }) }
 }
 
 /**

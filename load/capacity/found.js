@@ -1,4 +1,5 @@
 import { count } from '../report/format.js'
+import { valueText } from '../report/picture.js'
 import { failureText, stoppedText } from './advice.js'
 import { isRefused, isValid } from './ladder.js'
 import { errorsOf, of, plateauOf, searchPlan, speedOf, trialsOf } from './of-records.js'
@@ -38,16 +39,11 @@ export function errorsProblem(plan, records) {
   const errors = errorsOf(records, plan)
   if (!errors || errors.verdict === 'within') return null
   const { ratio, low, high, allowed, verdict } = errors
-  const allows = allowed > 0 ? percentText(allowed) : 'none'
+  const allows = allowed > 0 ? valueText(allowed, 'share') : 'none'
   if (verdict === 'beyond')
-    return `${percentText(ratio)} of the requests failed whatever the rate, and the SLO allows ${allows}`
-  const between = `${percentText(low)} to ${percentText(high)}`
-  return `about ${percentText(ratio)} of the requests failed whatever the rate, and the SLO allows ${allows}: in this few requests, the share may be anything from ${between}`
-}
-
-/** About three digits. @param {number} ratio */
-function percentText(ratio) {
-  return `${Number((ratio * 100).toPrecision(3))} %`
+    return `${valueText(ratio, 'share')} of the requests failed whatever the rate, and the SLO allows ${allows}`
+  const between = `${valueText(low, 'share')} to ${valueText(high, 'share')}`
+  return `about ${valueText(ratio, 'share')} of the requests failed whatever the rate, and the SLO allows ${allows}: in this few requests, the share may be anything from ${between}`
 }
 
 /** So many trials without a success show that the service has stopped: at rates that it had carried, or refused altogether. */

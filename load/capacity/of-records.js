@@ -107,6 +107,12 @@ function isOther(value, usual) {
   return Math.abs(value / usual - 1) > OTHER_SPEED
 }
 
+/** Valid trials of the service as it is, at the usual speed of its core: no limit was relaxed, and nothing slowed. @param {TrialRecord[]} records */
+export function undisturbed(records) {
+  const others = speedOf(records)?.others ?? []
+  return records.filter((record) => isValid(record) && !record.cell && !record.doses && !others.includes(record))
+}
+
 /**
  * The trials as the search sees them: those at an unusual speed of the core say nothing about the usual capacity. If errors within the SLO
  * failed some by chance, errors do not count.

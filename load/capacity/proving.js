@@ -89,7 +89,8 @@ export function nextOfProof(plan, records, { seen, load, changed = [] }) {
   const isOpen = (/** @type {Cell} */ cell) => validOf(cell) < CHANGED_TRIALS && invalidOf(cell) < MAX_INVALID
   const change = round < MIN_BLOCKS / 2 ? undefined : changed.find(isOpen)
   const most = MAX_BLOCKS + changed.length * CHANGED_TRIALS + MORE_TRIALS
-  if (tried.length >= most || (!change && isDone(valid, round))) return null
+  const isDecided = () => round >= MIN_BLOCKS && provenBy(valid).kind === 'full'
+  if (tried.length >= most || (!change && (round >= MAX_BLOCKS || isDecided()))) return null
   // Doubles the dose if the small one has decided nothing.
   const share = (round < MIN_BLOCKS ? 1 : 2) * (plan.dose_ratio ?? SHARE)
   const slices = change ? undefined : slicesOf(suspects, share, plan.mix.seed, round)
@@ -126,11 +127,6 @@ function doubled(load) {
   return load.rate_rps === null ? load : { ...load, rate_rps: 2 * load.rate_rps, connections: 2 * load.connections }
 }
 
-/** @param {TrialRecord[]} valid @param {number} blocks */
-function isDone(valid, blocks) {
-  return blocks >= MAX_BLOCKS || (blocks >= MIN_BLOCKS && provenBy(valid).kind === 'full')
-}
-
 /** The number of connections at which the closed loop got the most through. @param {TrialRecord[]} records */
 function connectionsOf(records) {
   const rungs = of(records, 'plateau').filter((record) => isValid(record) && record.load.loop === 'closed')
@@ -159,39 +155,41 @@ export function slicesOf(suspects, share, seed, round) {
 /**
  * The limit that the counters named, confirmed or corrected by the doses.
  * @param {Limit | null} limit @param {TrialRecord[]} records
- * @returns {{ limit: Limit | null, elasticities?: ReturnType<typeof elasticitiesOf> }} without elasticities if nothing was dosed
+ * @returns {{ limit: Limit | null, elasticities?: Elasticity[] }} without elasticities if nothing was dosed
  */
 export function proven(limit, records) {
   const own = of(records, 'proof').filter(isValid)
   if (own.length === 0) return { limit }
   const elasticities = elasticitiesOf(own)
-  if (!limit || !limitsThroughput(limit.resource) || elasticities.some(({ undosed }) => undosed))
-    return { limit, elasticities }
-  const { kind, suspects, isIdle } = provenBy(own)
+  const canTest = limit && limitsThroughput(limit.resource) && !elasticities.some(({ undosed }) => undosed)
+  return { limit: canTest ? tested(limit, own, elasticities) : limit, elasticities }
+}
+
+/** @param {Limit} limit @param {TrialRecord[]} records of the proof @param {Elasticity[]} elasticities @returns {Limit} */
+function tested(limit, records, elasticities) {
+  const { kind, suspects, isIdle } = provenBy(records)
   const wasDosed = elasticities.some(({ resource }) => STANDS_FOR[resource]?.test(limit.resource))
-  if (kind === 'none' && wasDosed) return { limit: { ...limit, confirmed: false }, elasticities }
-  if (kind === 'none' || kind === 'undecided') return { limit, elasticities }
+  if (kind === 'none' && wasDosed) return { ...limit, confirmed: false }
+  if (kind === 'none' || kind === 'undecided') return limit
   const [first] = suspects
   const { resource } = first
   const [tied] = kind === 'tie' ? suspects.slice(1) : []
   const named = (/** @type {Elasticity | undefined} */ one) => one && isSame(one, limit.resource, elasticities)
   if (tied && (named(first) || named(tied))) {
     const other = named(first) ? tied : first
-    const runnerUp = { runner_up: other.resource, runner_up_evidence: [changeText(other)] }
-    return { limit: { ...limit, ...runnerUp, kind, confirmed: true }, elasticities }
+    return { ...limit, runner_up: other.resource, runner_up_evidence: [changeText(other)], kind, confirmed: true }
   }
   const agrees = kind === 'lock-step' ? limit.resource === 'lock-step' : named(first)
   const found = resource.startsWith('generator') ? /** @type {const} */ ('generator') : kind
   // The proof breaks a tie between two limits that the trials named equally often.
-  if (agrees)
-    return { limit: { ...limit, ...(limit.kind === 'tie' && { kind: found }), confirmed: true }, elasticities }
+  if (agrees) return { ...limit, ...(limit.kind === 'tie' && { kind: found }), confirmed: true }
   // Something that no dose could slow takes most of the time. Only the counters can tell what it is.
-  if (isIdle) return { limit, elasticities }
-  const corrected = {
+  if (isIdle) return limit
+  return {
     resource: kind === 'lock-step' ? 'lock-step' : resource,
     evidence: [
       ...sharesOf(suspects),
-      ...(kind === 'lock-step' ? coresText(own) : []),
+      ...(kind === 'lock-step' ? coresText(records) : []),
       `without the proof, the counters would have named ${limit.resource}`,
     ],
     ...(tied
@@ -200,7 +198,6 @@ export function proven(limit, records) {
     confirmed: true,
     kind: found,
   }
-  return { limit: corrected, elasticities }
 }
 
 /** Utilization of the cores, none of which was saturated. @param {TrialRecord[]} records */

@@ -29,18 +29,11 @@ export function profilerIn(folder, root) {
   return url.href
 }
 
-/** The functions in which a request's time has changed most, without what they call. Pure. @param {Profiles} sides */
-export function changedFunctions(sides) {
-  return changesOf(sides, functionOf)
-}
-
-/** The files and packages in which a request's time has changed most, without what they call. Pure. @param {Profiles} sides */
-export function changedStages(sides) {
-  return changesOf(sides, stageOf)
-}
-
-/** @param {Profiles} sides @param {typeof functionOf} nameOf @returns {Change[]} */
-function changesOf({ base, head }, nameOf) {
+/**
+ * The functions, or the files and packages, in which a request's time has changed most, without what they call. Pure.
+ * @param {Profiles} sides @param {typeof functionOf} nameOf functionOf or stageOf @returns {Change[]}
+ */
+export function changesOf({ base, head }, nameOf) {
   const [before, after] = [base, head].map(({ profile, root, cpu_us_per_request }) => {
     const shares = sharesOf(profile, (frame) => nameOf(frame, root))
     return new Map([...shares].map(([name, share]) => [name, share * cpu_us_per_request]))
@@ -67,14 +60,14 @@ function sharesOf({ nodes, samples, timeDeltas }, nameOf) {
 }
 
 /** Name and file of a function, without its line, which any change above it would shift. @param {Frame} frame @param {string} root */
-function functionOf({ functionName, url }, root) {
+export function functionOf({ functionName, url }, root) {
   const name = functionName || '(anonymous)'
   const file = fileOf(url, root)
   return file === '' ? name : `${name} (${file})`
 }
 
 /** The file that contains a function, or the package if it is a dependency. @param {Frame} frame @param {string} root */
-function stageOf({ functionName, url }, root) {
+export function stageOf({ functionName, url }, root) {
   const file = fileOf(url, root)
   if (file === '') return functionName === '(garbage collector)' ? functionName : NATIVE
   const [, name] = file.match(/.*node_modules\/((?:@[^/]+\/)?[^/]+)/) ?? []

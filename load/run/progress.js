@@ -51,7 +51,8 @@ export function createProgress(stream, env) {
 
     /** @param {TrialPlan} plan @param {number} left_s of this trial and all after it @param {Cell | string | null} cell @param {string} [about] */
     trialStarted({ trial, ...load }, left_s, cell, about = '') {
-      const trials = trial - 1 + Math.max(1, Math.round(left_s / lengthOf(load)))
+      const trial_s = load.warmup_s + load.duration_s + BETWEEN_TRIALS_S
+      const trials = trial - 1 + Math.max(1, Math.round(left_s / trial_s))
       looked_ms = performance.now()
       completed = 0
       begun ??= { at_ms: looked_ms, left_s }
@@ -97,11 +98,6 @@ export function createProgress(stream, env) {
 export function paceOf(planned_s, took_s) {
   if (planned_s < LEAST_PLANNED_S) return 1
   return Math.min(MAX_PACE, Math.max(1, took_s / planned_s))
-}
-
-/** Seconds that a trial takes. @param {{ warmup_s: number, duration_s: number }} load */
-function lengthOf({ warmup_s, duration_s }) {
-  return warmup_s + duration_s + BETWEEN_TRIALS_S
 }
 
 /** @param {Cell | string | null} cell @param {any} load */

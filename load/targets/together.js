@@ -71,14 +71,9 @@ function besideLoad({ driver, mix, trial, rate_rps, connections, timeout_s }, ta
 
 /** @param {Beside[]} loads @returns {Beside} */
 function sumOf(loads) {
-  const sum = (/** @type {(load: Beside) => number} */ of) => loads.reduce((total, load) => total + of(load), 0)
-  return {
-    offered_rps: sum(({ offered_rps }) => offered_rps),
-    goodput_rps: sum(({ goodput_rps }) => goodput_rps),
-    planned: sum(({ planned }) => planned),
-    ok: sum(({ ok }) => ok),
-    mean_ms: null,
-  }
+  const names = /** @type {const} */ (['offered_rps', 'goodput_rps', 'planned', 'ok'])
+  const [offered_rps, goodput_rps, planned, ok] = names.map((name) => loads.reduce((sum, load) => sum + load[name], 0))
+  return { offered_rps, goodput_rps, planned, ok, mean_ms: null }
 }
 
 /**

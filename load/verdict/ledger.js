@@ -34,6 +34,7 @@ function utilizations(trial) {
     /** @type {[number | undefined, number?]} */ ([quota_cores && Number(cpu_core_ratio) / quota_cores, quota_cores])
   const pool_max = Number(settings.POOL_MAX ?? api.pool_max)
   const disk = isOurDisk(probes) ? here.disk : undefined
+  const shared_statements = settings.INSERT_MODE === 'batched' ? statementsInFlight(trial) : null
   return {
     [`core ${target.cores} (the service)`]: [busyShare(kernel, target.cores), number(target.cores)],
     "the service's main thread": [api.main_core_ratio],
@@ -43,7 +44,8 @@ function utilizations(trial) {
     'the generator alone': [shared?.generator_share, number(shared?.cores)],
     "Postgres' CPU quota": quota(postgres),
     'the database pool': [Number(api.pool_used_mean) / pool_max, pool_max],
-    'one shared statement at a time': [settings.INSERT_MODE === 'batched' ? atATime(trial) : null],
+    // With several in flight on average, they overlap.
+    'one shared statement at a time': [Number(shared_statements) <= 1 ? shared_statements : null],
     'the busiest disk': [disk?.busy_ratio],
     "the disk's flushes": [disk?.flush_ratio],
   }
@@ -65,12 +67,6 @@ export function sharedCore({ postgres = {}, generator = {}, kernel = {}, here = 
   const utilization = busyShare(here, cores.join(','))
   if (utilization === null || generator.cpu_core_ratio === undefined) return null
   return { cores: cores.join(','), utilization, generator_share: generator.cpu_core_ratio / cores.length }
-}
-
-/** Mean number of statements in flight; null: several at a time, or unknown. @param {Trial} trial */
-function atATime(trial) {
-  const in_flight = statementsInFlight(trial)
-  return in_flight !== null && in_flight > 1 ? null : in_flight
 }
 
 /** Mean number of statements in flight, by Little's law: rate x mean duration; null: unknown. @param {Pick<Trial, 'traffic' | 'probes'>} trial */

@@ -1,5 +1,5 @@
 import { isValid } from '../../capacity/ladder.js'
-import { speedOf } from '../../capacity/of-records.js'
+import { speedOf, undisturbed } from '../../capacity/of-records.js'
 import { count, decimal, figure, ratesText, wholePercent } from '../../report/format.js'
 import { sloText } from '../../report/slo.js'
 import { sharedCore } from '../../verdict/ledger.js'
@@ -69,8 +69,8 @@ function boundText({ records }, low_rps, bounded_by) {
   return `; at ${count(open_rps)}/s and above, ${few} could be judged: ${bounded_by}`
 }
 
-/** @param {TrialRecord} record */
-function rateOf({ load }) {
+/** Offered requests per second; 0 in a closed loop. @param {TrialRecord} record */
+export function rateOf({ load }) {
   return Number(load.rate_rps)
 }
 
@@ -159,8 +159,7 @@ function sharedCoreText({ capacity, records, limit }) {
 }
 
 /**
- * The valid trials at rates near the capacity, without relaxed limits, without those of a proof, and without those at another speed of
- * the core.
+ * The undisturbed trials at rates near the capacity.
  * @param {{ low_rps: number | null, high_rps: number | null } | null} capacity @param {TrialRecord[]} records
  */
 export function nearCapacity(capacity, records) {
@@ -168,9 +167,5 @@ export function nearCapacity(capacity, records) {
   const high_rps = capacity?.high_rps ?? capacity?.low_rps ?? Number.NaN
   const isNear = (/** @type {number} */ rate_rps) =>
     rate_rps >= low_rps * (1 - NEAR) && rate_rps <= high_rps * (1 + NEAR)
-  const others = speedOf(records)?.others ?? []
-  return records.filter((record) => {
-    const counts = !record.cell && !record.doses && isValid(record) && !others.includes(record)
-    return counts && isNear(Number(record.load.rate_rps))
-  })
+  return undisturbed(records).filter((record) => isNear(rateOf(record)))
 }

@@ -5,6 +5,7 @@ import { xyPicture } from '../../report/picture.js'
 import { latencyBounds } from '../../report/slo.js'
 import { busyShare } from '../../verdict/ledger.js'
 import { median } from '../../verdict/ranks.js'
+import { rateOf } from './answer.js'
 
 /**
  * @import { Axis, Mark, Picture, Series } from '../../report/picture.js'
@@ -42,11 +43,6 @@ export function sweepPictures(findings) {
     },
   )
   return [goodput, ...ofLoads(findings, valid, connections, x, [])]
-}
-
-/** @param {TrialRecord} record */
-function rateOf({ load }) {
-  return Number(load.rate_rps)
 }
 
 /** @param {SweepFindings} findings @param {Records} all @param {Records} open @param {Mark[]} marks */

@@ -1,5 +1,4 @@
-import { isValid } from '../../capacity/ladder.js'
-import { speedOf } from '../../capacity/of-records.js'
+import { undisturbed } from '../../capacity/of-records.js'
 import { roundOutwards } from '../../capacity/rates.js'
 import { count, milliseconds, percent, tenthPercent } from '../../report/format.js'
 import { growingBacklog } from '../../verdict/backlog.js'
@@ -61,14 +60,9 @@ export function mixedItem({ plan, records }) {
   return items.length > 0 ? { text: 'Rates that both passed and failed:', items } : null
 }
 
-/** Valid trials at a rate, of the service as it is; without first estimates, and without those at another speed of the core. @param {TrialRecord[]} records */
+/** The undisturbed trials at a rate, without first estimates. @param {TrialRecord[]} records */
 function judged(records) {
-  const others = speedOf(records)?.others ?? []
-  return records.filter((record) => {
-    const { at, cell, doses, load } = record
-    const isUsual = load.loop === 'open' && !cell && !doses && at.phase !== 'plateau'
-    return isUsual && isValid(record) && !others.includes(record)
-  })
+  return undisturbed(records).filter(({ at, load }) => load.loop === 'open' && at.phase !== 'plateau')
 }
 
 /** @param {TrialRecord} record @param {Slo} slo */

@@ -1,4 +1,4 @@
-import { changedFunctions, changedStages, readProfiles } from '../../../load/probes/profiles.js'
+import { changesOf, functionOf, readProfiles, stageOf } from '../../../load/probes/profiles.js'
 import { percent } from '../../../load/report/format.js'
 import { blocksToDecide, estimateOf } from '../../stats/twice.js'
 import { CRITERIA, decidingOf, decisionOf, pairsOf, SIDES, successOf, typicalOf } from './decision.js'
@@ -30,7 +30,7 @@ export function findingsOf(plan, records, run) {
   const profiled = records.filter(({ at }) => at.phase === 'profile')
   const costs_us = Object.fromEntries(profiled.map(({ cell, probes }) => [cell.side, probes.api?.cpu_us_per_request]))
   const profiles = verdict === 'regressed' && run.profiles ? readProfiles(run.profiles, costs_us) : null
-  const [functions, stages] = profiles ? [changedFunctions(profiles), changedStages(profiles)] : [[], []]
+  const [functions, stages] = profiles ? [functionOf, stageOf].map((nameOf) => changesOf(profiles, nameOf)) : [[], []]
   const code = verdict === 'undecided' && plan.allows_undecided ? 0 : EXIT_CODES[verdict]
   const kept = {
     ...{ capacity: null, limit: null, verdict, exit_code: code, criterion: criterion.name },

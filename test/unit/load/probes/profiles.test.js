@@ -1,7 +1,7 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
-import { changedFunctions, changedStages, profilerIn, readProfiles } from '../../../../load/probes/profiles.js'
+import { changesOf, functionOf, profilerIn, readProfiles, stageOf } from '../../../../load/probes/profiles.js'
 
 /** @param {Record<string, number>} times_us by function @param {string} root */
 function profileOf(times_us, root) {
@@ -18,10 +18,11 @@ t.test(
   async (t) => {
     const before = { handle: 100, parse: 50, '(garbage collector)': 50, '(idle)': 10_000 }
     const after = { '(idle)': 1, handle: 120, '': 40, parse: 40, '(garbage collector)': 40 }
-    const changed = changedFunctions({
+    const sides = {
       base: { profile: profileOf(before, '/a'), root: '/a', cpu_us_per_request: 20 },
       head: { profile: profileOf(after, '/b c'), root: '/b c', cpu_us_per_request: 24 },
-    })
+    }
+    const changed = changesOf(sides, functionOf)
     t.strictSame(
       changed.map(({ name, base_us, head_us }) => [name, Math.round(base_us), Math.round(head_us)]),
       [
@@ -52,10 +53,8 @@ t.test('a file or a package is a stage, and so is what Node.js does itself', asy
     root: '/r',
     cpu_us_per_request: timeDeltas.slice(0, -1).reduce((sum, one) => sum + one, 0),
   })
-  const changed = changedStages({
-    base: profile([1, 1, 1, 1, 1, 1, 1, 1, 99]),
-    head: profile([1, 10, 8, 7, 6, 5, 4, 3, 1]),
-  })
+  const sides = { base: profile([1, 1, 1, 1, 1, 1, 1, 1, 99]), head: profile([1, 10, 8, 7, 6, 5, 4, 3, 1]) }
+  const changed = changesOf(sides, stageOf)
   t.strictSame(
     changed.map(({ name, base_us, head_us }) => [name, Math.round(base_us), Math.round(head_us)]),
     [
