@@ -106,7 +106,7 @@ ${scrolled(`${title}, as a table`, tableHtml(figures, escaped))}
 function tableHtml({ head, rows, align }, inline) {
   const styles = align.map((side) => (side === 'r' ? ' style="text-align:right"' : ''))
   const cells = (/** @type {string[]} */ row) =>
-    row.map((cell, i) => `<td${styles[i]}${cell.length > LONG ? ' class="long"' : ''}>${inline(cell)}</td>`).join('')
+    row.map((cell, i) => `<td${cell.length > LONG ? ' class="long"' : styles[i]}>${inline(cell)}</td>`).join('')
   // An empty header cell is a plain cell.
   const heads = head.map((cell, i) => (cell === '' ? '<td></td>' : `<th scope="col"${styles[i]}>${inline(cell)}</th>`))
   const body = rows.map((row) => `<tr>${cells(row)}</tr>`)
