@@ -75,8 +75,9 @@ export function nextTrial(trials, plan) {
   const undecided = [low, high].flatMap((level) => (level && !level.decided ? level : []))
   const [fewest] = undecided.sort((a, b) => a.votes - b.votes)
   if (fewest) return usual(fewest.rate_rps, 'edge', plan)
-  if (low && high && isOutOfLine(low, high)) return usual(high.rate_rps, 'edge', plan)
-  return confirming(low, plan)
+  // Two stalls in a row look like a rate that fails right above one that passes easily, so a third trial must agree.
+  const isOutOfLine = low && high && low.score < FAR_BELOW && high.votes === 2 && !high.exhausted
+  return isOutOfLine ? usual(high.rate_rps, 'edge', plan) : confirming(low, plan)
 }
 
 /** The long trial of a rate that has passed none yet. @param {Level | null} low @param {SearchPlan} plan @returns {NextTrial | null} */
@@ -174,11 +175,6 @@ function doubtfulLevel(levels, plan) {
   const failsAbove = levels.slice(i + 1).some(({ verdict }) => verdict === 'fail')
   const unexpected = !failsAbove && fail.rate_rps < UNEXPECTED_SHARE * plan.plateau_rps
   return passesAbove || unexpected ? fail : null
-}
-
-/** Whether a rate fails right above one that passes easily. Two stalls in a row look the same, so a third trial must agree. @param {Level} low @param {Level} high */
-function isOutOfLine(low, high) {
-  return low.score < FAR_BELOW && high.votes === 2 && !high.exhausted
 }
 
 /** The next rate that narrows the bracket; null if it is narrow enough, or at the floor. @param {Level[]} levels @param {ReturnType<typeof boundsOf>} bounds @param {SearchPlan} plan */

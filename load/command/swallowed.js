@@ -15,12 +15,9 @@ export function refuseSwallowed(script, flags, argv, env) {
   if (env.npm_lifecycle_event !== script) return
   const isGiven = (/** @type {string} */ name) => argv.some((word) => word.split('=')[0] === `--${name}`)
   const taken = Object.keys(flags).find((name) => {
-    return !OF_NPM.includes(name) && env[variableOf(name)] !== undefined && !isGiven(name)
+    // --slo-p99 is kept in npm_config_slo_p99, and --no-proof as an empty npm_config_proof.
+    const variable = `npm_config_${name.replace(/^no-/, '').replaceAll('-', '_')}`
+    return !OF_NPM.includes(name) && env[variable] !== undefined && !isGiven(name)
   })
   if (taken) throw new UsageError(`npm took --${taken} for itself: write npm run ${script} -- --${taken} …`)
-}
-
-/** The variable in which npm keeps a flag: --slo-p99 in npm_config_slo_p99, and --no-proof as an empty npm_config_proof. @param {string} name */
-function variableOf(name) {
-  return `npm_config_${name.replace(/^no-/, '').replaceAll('-', '_')}`
 }

@@ -23,17 +23,11 @@ export function junitOf({ verb, run_id, started_at, problem, interrupted, failur
   ]
   const failures = cases.filter((one) => one.problem).length
   const time_s = records.reduce((sum, { load }) => sum + load.duration_s, 0)
-  const suite = {
-    name: `redline ${verb}`,
-    id: run_id,
-    timestamp: started_at,
-    time: time_s,
-    tests: cases.length,
-    failures,
-  }
+  const totals = { tests: cases.length, failures, time: time_s }
+  const suite = { name: `redline ${verb}`, id: run_id, timestamp: started_at, ...totals }
   return [
     '<?xml version="1.0" encoding="UTF-8"?>',
-    `<testsuites tests="${cases.length}" failures="${failures}" time="${time_s}">`,
+    `<testsuites ${attributes(totals)}>`,
     `  <testsuite ${attributes(suite)}>`,
     ...cases.map(({ name, problem, time_s }) => {
       const own = attributes({ classname: `redline.${verb}`, name, time: time_s })

@@ -3,7 +3,7 @@ import { breakdown, count, milliseconds, tenthPercent } from '../report/format.j
 import { highestP99, latencyBounds, TRIAL_TIMES } from '../report/slo.js'
 import { growingBacklog, isTooShort } from './backlog.js'
 import * as generator from './detectors/generator.js'
-import { boundedLatencies, failingEntries } from './latencies.js'
+import { boundedLatencies, brokenBounds, failingEntries } from './latencies.js'
 import { sharedCore } from './ledger.js'
 
 /**
@@ -102,11 +102,6 @@ function unsuccessful({ status, errors }) {
   const kinds = [...answers, ...Object.entries(errors)].filter(([, number]) => number > 0)
   const most = kinds.sort(([, a], [, b]) => b - a).slice(0, MOST_KINDS)
   return most.length > 0 ? breakdown(Object.fromEntries(most)) : ''
-}
-
-/** @param {TrialTraffic} traffic @param {Slo} slo */
-function brokenBounds(traffic, slo) {
-  return boundedLatencies(traffic, slo).filter(({ seen_ms, bound_ms }) => seen_ms > bound_ms)
 }
 
 /** @param {ReturnType<typeof boundedLatencies>[0]} latency */

@@ -19,6 +19,11 @@ export function boundedLatencies({ latency_ms, by_entry = {} }, slo) {
   return [...of(slo, latency_ms), ...entries]
 }
 
+/** The latencies beyond their bounds. @param {Pick<TrialTraffic, 'latency_ms' | 'by_entry'>} traffic @param {Slo} slo */
+export function brokenBounds(traffic, slo) {
+  return boundedLatencies(traffic, slo).filter(({ seen_ms, bound_ms }) => seen_ms > bound_ms)
+}
+
 /** Entries with too few successes. A request that got no answer counts as none; isRefused: the answers alone are too few. @param {Pick<TrialTraffic, 'by_entry'>} traffic @param {Slo} slo */
 export function failingEntries({ by_entry = {} }, slo) {
   return Object.entries(slo.by_entry ?? {}).flatMap(([entry, { success_ratio = 0 }]) => {

@@ -2,7 +2,7 @@ import { undisturbed } from '../../capacity/of-records.js'
 import { roundOutwards } from '../../capacity/rates.js'
 import { count, milliseconds, percent, tenthPercent } from '../../report/format.js'
 import { growingBacklog } from '../../verdict/backlog.js'
-import { boundedLatencies } from '../../verdict/latencies.js'
+import { brokenBounds } from '../../verdict/latencies.js'
 import { median } from '../../verdict/ranks.js'
 
 /**
@@ -75,7 +75,7 @@ function failureText(record, slo) {
 /** What failed a trial: successes, latencies or, if both meet the SLO, a growing backlog. @param {TrialRecord} record @param {Slo} slo */
 function seenText({ load, traffic, outcome }, slo) {
   if (traffic.success_ratio < slo.success_ratio) return `${percent(traffic.success_ratio)} successes`
-  const late = boundedLatencies(traffic, slo).filter(({ seen_ms, bound_ms }) => seen_ms > bound_ms)
+  const late = brokenBounds(traffic, slo)
   if (late.length > 0) {
     return late.map(({ entry, name, seen_ms }) => `${entry && `${entry}: `}${name} ${milliseconds(seen_ms)}`).join(', ')
   }
