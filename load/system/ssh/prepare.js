@@ -18,38 +18,14 @@ const PACKED_LOCK = 'npm-shrinkwrap.json'
 /** Minimum version of Node, as in package.json (engines). */
 const LEAST_NODE = [20, 19]
 const INSTALL = fileURLToPath(new URL('install.js', import.meta.url))
+const SETUP = readFileSync(new URL('setup.sh', import.meta.url), 'utf8')
 
-/**
- * The script of a connection to the API's host, for startRemote. A version manager's Node is on PATH only in a login or an
- * interactive shell; these run the user's startup files, so we try them last. `touch` marks a copy as used. Without `timeout`, an
- * installation does not notice a silent network; the agent does so by itself.
- * @param {Bundle} bundle
- */
+/** The script of a connection to the API's host, for startRemote. @param {Bundle} bundle */
 export const scriptFor = ({ code, modules }) => ({
-  setup: `
-command -v timeout >/dev/null || timeout() { shift; "$@"; }
-node= first=
-for how in "" -lc -lic; do
-  if [ -z "$how" ]; then found=$(command -v node); else found=$("\${SHELL:-sh}" $how 'command -v node' </dev/null 2>/dev/null | tail -n 1); fi
-  [ -x "$found" ] || continue
-  version=$("$found" --version </dev/null)
-  first="\${first:-got $version ($found)}"
-  set -- $(echo "$version" | tr v. '  ')
-  if [ "$1" -gt ${LEAST_NODE[0]} ] || { [ "$1" -eq ${LEAST_NODE[0]} ] && [ "$2" -ge ${LEAST_NODE[1]} ]; }; then node=$found && break; fi
-done
-[ -z "$node" ] || PATH="$(dirname "$node"):$PATH"
-say npm $(command -v npm)
-say foreign $foreign
-if [ -d "$cache/${code}" ] && touch -c "$cache/${code}" "$cache/${modules}"; then say code there; else say code missing; fi
-say first "\${first:-found no node on PATH, nor in a login shell}"
-say node "$node"
-program=$(mktemp) && exec 4>"$program" 5<"$program" && rm "$program" || exit 1
-# When the group is told to end, the installer cleans up, and this shell waits for it.
-trap '' TERM
-`,
+  setup: `code=${code} modules=${modules} least_major=${LEAST_NODE[0]} least_minor=${LEAST_NODE[1]}\n${SETUP}`,
   words: `
 install) { "$node" --input-type=module - "$cache" <&5; say install $?; } & ;;
-agent) cd "$cache/${code}" && exec "$node" load/targets/ssh/agent.js 4>&- 5<&- ;;
+agent) cd "$cache/$code" && exec "$node" load/targets/ssh/agent.js 4>&- 5<&- ;;
 `,
   cleanup: 'kill -TERM 0; wait',
 })
