@@ -144,17 +144,14 @@ export function failedByChance(records, plan) {
 /** The errors of a search, if they decide which trials fail: see flatErrors(). @param {TrialRecord[]} records @param {Plan} plan */
 export function errorsOf(records, { slo }) {
   const others = speedOf(records)?.others ?? []
-  return flatErrors(
-    of(records, 'search').filter((record) => !others.includes(record)),
-    slo,
-  )
+  const usual = of(records, 'search').filter((record) => !others.includes(record))
+  return flatErrors(usual, slo)
 }
 
 /** Makes a trial at another speed of the core invalid. @param {SearchTrial['verdict']} verdict @param {boolean} isAtOtherSpeed */
 export function outcomeOf(verdict, isAtOtherSpeed) {
-  return isAtOtherSpeed
-    ? { verdict: /** @type {const} */ ('invalid'), other_speed: /** @type {const} */ (true) }
-    : { verdict }
+  if (!isAtOtherSpeed) return { verdict }
+  return { verdict: /** @type {const} */ ('invalid'), other_speed: /** @type {const} */ (true) }
 }
 
 /**

@@ -123,8 +123,7 @@ const MOST_WIDTH = { contested: 0.25, unsettled: 0.1 }
  * @param {{ low_rps: number | null, high_rps: number | null, confidence: number } | null} interval that these trials gave
  */
 export function searchProblem(trials, plan, interval) {
-  const levels = levelsOf(trials, plan)
-  const { low, high } = boundsOf(levels)
+  const { low, high } = boundsOf(levelsOf(trials, plan))
   if (!low && !high) {
     const invalid = trials.filter(({ verdict }) => verdict === 'invalid').length
     return `expected a rate with enough valid trials, got none: ${invalid} of ${trials.length} were invalid`

@@ -9,10 +9,8 @@ import { judge } from '../verdict/judge.js'
 export function bySlo(plan, records) {
   return (plan.slos ?? [plan.slo]).map((slo, nth_slo) => {
     if (nth_slo === 0) return { plan, records }
-    return {
-      plan: { ...plan, slo, nth_slo },
-      records: records.map((record) => ({ ...record, outcome: judge(record, slo) })),
-    }
+    const judged = records.map((record) => ({ ...record, outcome: judge(record, slo) }))
+    return { plan: { ...plan, slo, nth_slo }, records: judged }
   })
 }
 

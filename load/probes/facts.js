@@ -74,6 +74,7 @@ async function watchCores(pinned, postmaster, signal) {
   const [before, ownBefore_s] = [coreTimes(), ownCpu_s(postmaster)]
   await pause(CPU_WATCH_MS, undefined, { signal }).catch(() => signal.throwIfAborted())
   const shares = Object.entries(coreShares(before, coreTimes()))
+  if (shares.length === 0) return { steal_ratio: null, busy: null, busiest: [] }
   const own_ratio = ((ownCpu_s(postmaster) - ownBefore_s) * 1000) / CPU_WATCH_MS
   const ours = pinned ? expandCores(pinned.others).map(String) : shares.map(([core]) => core)
   const steal = shares.reduce((sum, [, { steal_ratio }]) => sum + steal_ratio, 0)
@@ -82,9 +83,7 @@ async function watchCores(pinned, postmaster, signal) {
     return { core, ratio: Math.max(0, busy_ratio + interrupts_ratio - own) }
   })
   const busiest = others(postmaster === null ? [] : familyOf(postmaster))
-  return shares.length > 0
-    ? { steal_ratio: steal / shares.length, busy, busiest }
-    : { steal_ratio: null, busy: null, busiest: [] }
+  return { steal_ratio: steal / shares.length, busy, busiest }
 }
 
 /** @param {number | null} postmaster */

@@ -31,9 +31,8 @@ export function junitOf({ verb, run_id, started_at, problem, interrupted, failur
     `  <testsuite ${attributes(suite)}>`,
     ...cases.map(({ name, problem, time_s }) => {
       const own = attributes({ classname: `redline.${verb}`, name, time: time_s })
-      return problem
-        ? `    <testcase ${own}><failure ${attributes({ message: problem })}/></testcase>`
-        : `    <testcase ${own}/>`
+      if (!problem) return `    <testcase ${own}/>`
+      return `    <testcase ${own}><failure ${attributes({ message: problem })}/></testcase>`
     }),
     `    <system-out>${safe(answer)}</system-out>`,
     '  </testsuite>',

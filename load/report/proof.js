@@ -14,9 +14,8 @@ const COMMIT = 'postgres-commit'
 
 /** The cost of each dose; null if nothing was dosed. @param {Proof} proof @param {string} [name] of the proof, if there are several */
 export function proofText({ elasticities = [] }, name = 'Proof') {
-  return elasticities.length === 0
-    ? null
-    : `${name}, in throughput [95 % interval]: ${elasticities.map(changeText).join('; ')}.`
+  if (elasticities.length === 0) return null
+  return `${name}, in throughput [95 % interval]: ${elasticities.map(changeText).join('; ')}.`
 }
 
 /** slowing Postgres by 10 % costs 11 % [9–12] @param {Elasticity} elasticity */

@@ -24,9 +24,7 @@ export async function seekConsent(plan, firstStep, { isAgreed, ask, note }) {
   const { url, shown_url, sides, mix, load_hosts = [] } = plan
   // A run with sides loads those, and no other.
   const loaded = sides ? Object.values(sides) : [{ url, shown_url }]
-  const targets = loaded.flatMap(({ url, shown_url }) => {
-    return url ? { url, shown: shown_url ?? keptUrl(url) } : []
-  })
+  const targets = loaded.flatMap(({ url, shown_url }) => (url ? { url, shown: shown_url ?? keptUrl(url) } : []))
   const first = targets.length > 0 ? firstStep() : null
   if (!mix || !first) return
   const names = targets.map(({ shown }) => shown).join(' and ')
@@ -56,9 +54,8 @@ function requestText(mix) {
     return `the requests of ${source?.file} by weight (${entries.length}), such as ${first} ${keptUrl(String(path))}`
   if (body_base64 === null) return `${method} requests, each with a new user as ${body}`
   const bytes = Buffer.from(body_base64, 'base64').length
-  return bytes === 0
-    ? `${method} requests without a body`
-    : `${method} requests with the same ${count(bytes)} bytes as body`
+  if (bytes === 0) return `${method} requests without a body`
+  return `${method} requests with the same ${count(bytes)} bytes as body`
 }
 
 /** How long and how much: what a search sends depends on the service. @param {{ rates_rps?: number[] | null, searches?: boolean }} plan @param {Pick<Step, 'load' | 'left_s'>} first @param {Replay} [replay] */

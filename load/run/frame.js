@@ -95,9 +95,8 @@ function methodOf(run, records) {
 /** @param {Run} run @param {string} [script] */
 function commandOf({ verb, argv, plan }, script = verb) {
   const seed = plan.mix ? `, seed ${plan.mix.seed}` : ''
-  return spoken(
-    `Command: \`npm run ${[script, ...(argv.length > 0 ? ['--', ...argv.map(quoted)] : [])].join(' ')}\`${seed}.`,
-  )
+  const words = argv.length > 0 ? [script, '--', ...argv.map(quoted)] : [script]
+  return spoken(`Command: \`npm run ${words.join(' ')}\`${seed}.`)
 }
 
 /** @param {TrialRecord[]} records */

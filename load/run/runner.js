@@ -273,16 +273,14 @@ function otherVersions({ versions: before }, { versions: now }, measured) {
     const [was, is] = [before, now].map((versions) => versions?.[name])
     return was && is && was !== is ? `${is} instead of ${was}` : []
   })
-  return changed.length === 0
-    ? []
-    : [`trials from ${measured + 1} on were measured by other versions than those before: ${changed.join(', ')}`]
+  if (changed.length === 0) return []
+  return [`trials from ${measured + 1} on were measured by other versions than those before: ${changed.join(', ')}`]
 }
 
 /** Refuses incomparable conditions. @param {Record<string, unknown>} was @param {Record<string, unknown>} is @throws {OtherConditions} */
 function refuseOthers(was, is) {
-  const changed = Object.keys({ ...was, ...is }).find(
-    (name) => !/PORT$|ROUND_TRIP/.test(name) && was[name] !== is[name],
-  )
+  const names = Object.keys({ ...was, ...is }).filter((name) => !/PORT$|ROUND_TRIP/.test(name))
+  const changed = names.find((name) => was[name] !== is[name])
   if (!changed) return
   throw new OtherConditions(`expected ${changed}=${was[changed]}, as when the run began, got ${changed}=${is[changed]}`)
 }

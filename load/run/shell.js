@@ -147,10 +147,8 @@ function namesOf(name, { script = name }) {
 
 /** One line with the likely correction, or the verbs if there is none. @param {string} word instead of a verb @param {Record<string, Verb | Action>} verbs */
 function unknownText(word, verbs) {
-  const likely = likelyName(
-    word,
-    Object.entries(verbs).flatMap(([name, verb]) => namesOf(name, verb)),
-  )
+  const names = Object.entries(verbs).flatMap(([name, verb]) => namesOf(name, verb))
+  const likely = likelyName(word, names)
   const ofUrl = /[./]|:\d/.test(word) ? 'a URL begins with http:// or https://' : null
   const hint = likely ? `did you mean ${likely}?` : ofUrl
   const found = printable(keptUrl(word)) || 'none'
@@ -191,13 +189,8 @@ function print({ run, text, folder }, json, isResumable, stdout, stderr) {
     const written = ['report.md', 'report.html'].map((name) => `${folder}/${name}`).filter(existsSync)
     stdout.write(`\n${text}\n${written.length > 0 ? `\n${written.join('\n')}\n` : ''}`)
   }
-  const rest = printable(
-    spoken(
-      isResumable
-        ? `go on with: npm run ${run.verb} -- --resume ${quoted(String(folder))}${run.database?.kind === 'given' ? ' --database-url URL' : ''}${lacksCredentials(run.plan) ? ' and the flags of this run' : ''}`
-        : `what it measured is in ${folder ?? run.folder}`,
-    ),
-  )
+  const kept = isResumable ? goOnText(run, String(folder)) : `what it measured is in ${folder ?? run.folder}`
+  const rest = printable(spoken(kept))
   if (run.interrupted) {
     stderr.write(`interrupted; ${rest}\n`)
     return EXIT.interrupted
@@ -205,4 +198,11 @@ function print({ run, text, folder }, json, isResumable, stdout, stderr) {
   const then = run.problem?.startsWith(BROKE_OFF) ? `; ${rest}` : ''
   if (run.problem) stderr.write(`redline: no trustworthy answer: ${printable(run.problem)}${then}\n`)
   return run.problem ? run.exit_code || EXIT.noAnswer : (run.exit_code ?? EXIT.answered)
+}
+
+/** How to go on with a run that is not over. @param {any} run @param {string} folder */
+function goOnText({ verb, database, plan }, folder) {
+  const url = database?.kind === 'given' ? ' --database-url URL' : ''
+  const flags = lacksCredentials(plan) ? ' and the flags of this run' : ''
+  return `go on with: npm run ${verb} -- --resume ${quoted(folder)}${url}${flags}`
 }

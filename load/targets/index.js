@@ -53,8 +53,7 @@ export async function openApi({ added_rtt_ms, ...place }) {
     const round_trip_ms = await shortestRoundTrip(databaseUrl)
     const target = await openLocal({ ...place, databaseUrl })
     const settings = { ...target.settings, [ROUND_TRIP]: Number(round_trip_ms.toFixed(2)) }
-    const stop = () => target.stop().finally(end)
-    return { ...target, settings, stop }
+    return { ...target, settings, stop: () => target.stop().finally(end) }
   } catch (error) {
     await end()
     throw error

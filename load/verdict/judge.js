@@ -166,10 +166,8 @@ const MOST_POSTGRES = 0.25
 function isStarved({ load, probes }) {
   // Other drivers are processes that the probe does not watch.
   if (load.driver !== 'paced' || !sharedCore(probes)) return false
-  return (
-    Number(probes.generator.run_delay_ratio) >= STARVED_RATIO &&
-    Number(probes.postgres.cpu_core_ratio ?? 1) <= MOST_POSTGRES
-  )
+  const { cpu_core_ratio: postgres_ratio = 1 } = probes.postgres
+  return Number(probes.generator.run_delay_ratio) >= STARVED_RATIO && postgres_ratio <= MOST_POSTGRES
 }
 
 /** Lateness counts three times: in the late send itself, in the wait of the burst that follows, and in the late reading of responses. */

@@ -142,8 +142,7 @@ export function provenBy(records) {
   const takesTurns =
     (sharing.length > 1 && explained >= LEAST && (busyRatio(records, sharing) ?? 1) >= BUSY) ||
     (isFirst && isIdle && (busyRatio(records, elasticities) ?? 0) >= BUSY)
-  const isAlone = isFirst && (!isIdle || (sharing.length === 1 && !takesTurns))
-  if (isAlone) {
+  if (isFirst && (!isIdle || (sharing.length === 1 && !takesTurns))) {
     const one = narrowest(pairs, first, moving)
     return { kind: 'full', suspects: [one], isIdle: isIdle || (one === first && isWaiting(pairs, first, elasticities)) }
   }
@@ -250,9 +249,8 @@ function pairsOf(records) {
       const undosed = doses[i % 2 === 0 ? i + 1 : i - 1]
       const change = Math.log(rateIn(traffic.ticks, dose) / rateIn(traffic.ticks, undosed))
       const elasticity = change / Math.log(1 - (dose.share > 0 ? dose.taken_ratio : NOMINAL_SHARE))
-      return Number.isFinite(elasticity)
-        ? { round: at.round, suspect: dose.suspect, resource: dose.resource, share: dose.share, elasticity }
-        : []
+      if (!Number.isFinite(elasticity)) return []
+      return { round: at.round, suspect: dose.suspect, resource: dose.resource, share: dose.share, elasticity }
     })
   })
 }

@@ -32,9 +32,8 @@ export function limitItems(findings) {
 
 /** @param {Pick<Limit, 'runner_up' | 'confirmed'>} limit confirmed by a proof, or named by the trials alone */
 function tieText({ runner_up, confirmed }) {
-  return confirmed
-    ? ` By the proof, ${runner_up} limits the throughput as much.`
-    : ` The trials named ${runner_up} as often.`
+  if (confirmed) return ` By the proof, ${runner_up} limits the throughput as much.`
+  return ` The trials named ${runner_up} as often.`
 }
 
 /** The limit's name, and what it is. @param {SweepFindings} findings with a limit @param {string} between the two */
@@ -95,10 +94,8 @@ function confirmationText({ elasticities = [], records }, limit) {
 
 /** What relaxing a limit changed; empty if it was not relaxed, or if that did not help. @param {Limit} limit @param {TrialRecord[]} records */
 function relaxingTexts({ resource }, records) {
-  const cell = relaxedCell(
-    resource,
-    records.findLast(({ at }) => at.phase === 'search'),
-  )
+  const seen = records.findLast(({ at }) => at.phase === 'search')
+  const cell = relaxedCell(resource, seen)
   const last = records.findLast((record) => cell && RELAXING.test(record.at.phase) && isSameCell(record.cell, cell))
   if (!last) return []
   const own = records.filter(({ at, load }) => at.phase === last.at.phase && load.rate_rps === last.load.rate_rps)

@@ -144,9 +144,8 @@ function stoppedAfter(records) {
   const loadOf = (/** @type {TrialRecord} */ { load }) => load.rate_rps ?? load.connections
   const served = records.filter(({ traffic }) => traffic.ok > 0).map(loadOf)
   const since = records.slice(last + 1).filter(isValid)
-  return since.some((record) => isRefused(record) || loadOf(record) <= Math.max(...served))
-    ? (records[last] ?? null)
-    : null
+  const hasStopped = since.some((record) => isRefused(record) || loadOf(record) <= Math.max(...served))
+  return hasStopped ? (records[last] ?? null) : null
 }
 
 /** Why no capacity follows from a ladder whose service answered nothing, or stopped. @param {TrialRecord[]} records */

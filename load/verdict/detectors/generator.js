@@ -98,17 +98,13 @@ export function generatorCrowding({ target, load, probes }) {
   if (isBesideService) {
     const service = (probes.api.cpu_core_ratio ?? Number.POSITIVE_INFINITY) / own.length
     if (generator_share <= times * service) return NOTHING
-    return finding(
-      utilization / full,
-      `${used} (${wholePercent(postgres)}) and the service (${wholePercent(service)}) also run, ${wholePercent(utilization)} busy in all`,
-    )
+    const all = `and the service (${wholePercent(service)}) also run, ${wholePercent(utilization)} busy in all`
+    return finding(utilization / full, `${used} (${wholePercent(postgres)}) ${all}`)
   }
   const service = busyShare(probes.kernel, target.cores) ?? probes.api.main_core_ratio ?? 0
   if (utilization < BUSIER_TIMES * Math.max(service, utilization - generator_share)) return NOTHING
-  return finding(
-    utilization / full,
-    `${used} also runs (${wholePercent(postgres)}): that core was ${wholePercent(utilization)} busy, the service's core ${wholePercent(service)}`,
-  )
+  const busy = `that core was ${wholePercent(utilization)} busy, the service's core ${wholePercent(service)}`
+  return finding(utilization / full, `${used} also runs (${wholePercent(postgres)}): ${busy}`)
 }
 
 /**

@@ -19,12 +19,11 @@ export const LEAD_S = 1
  *   duration after the lead into the slices, takes each one's dose, and returns the doses actually taken
  */
 export async function openDosing(suspects, signal) {
-  const opened = await Promise.allSettled(
-    suspects.map((suspect) => {
-      if ('host' in suspect) return startDoserOn(suspect)
-      return 'database' in suspect ? startCommitDoser(suspect) : startDoser(suspect)
-    }),
-  )
+  const starting = suspects.map((suspect) => {
+    if ('host' in suspect) return startDoserOn(suspect)
+    return 'database' in suspect ? startCommitDoser(suspect) : startDoser(suspect)
+  })
+  const opened = await Promise.allSettled(starting)
   const dosers = opened.flatMap((one) => (one.status === 'fulfilled' ? one.value : []))
   const close = async () => void (await Promise.all(dosers.map((doser) => doser.close())))
   const failed = opened.find((one) => one.status === 'rejected')
