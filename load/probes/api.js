@@ -88,12 +88,10 @@ export async function watchApi({ pid, metricsUrl }, watch = () => watchProcess(p
       const reading = readPage(first && metricsUrl, LAST_SCRAPE_TIMEOUT_MS)
       return async ({ completed }) => {
         const { page: last, problem } = await reading
-        const isOther = first && last && !isSameProcess(first, last)
-        const told =
-          first && last && !isOther
-            ? tell(first, gauges, last, wall_s)
-            : { metrics_problem: firstProblem ?? (isOther ? ANOTHER_PROCESS : problem) }
-        return { ...told, ...used(await own, completed) }
+        const ofKernel = used(await own, completed)
+        if (!first || !last) return { metrics_problem: firstProblem ?? problem, ...ofKernel }
+        if (!isSameProcess(first, last)) return { metrics_problem: ANOTHER_PROCESS, ...ofKernel }
+        return { ...tell(first, gauges, last, wall_s), ...ofKernel }
       }
     },
   }

@@ -47,13 +47,12 @@ export function targetHosts({ target_machine, target_machines = {} }) {
 function versionsText({ node, postgres, redline_commit, driver }, records) {
   // Redline's own generators have the version of Node.
   const generators = generatorsOf(records, driver?.replace(` (${node})`, '') ?? '')
+  const word = generators.length > 1 ? 'generators' : 'generator'
   return [
     `Node ${node}`,
     ...(postgres === undefined ? [] : [`Postgres ${postgres ?? 'not ours'}`]),
     `Redline ${redline_commit ?? 'without git'}`,
-    ...(generators.length > 0
-      ? [`load ${generators.length > 1 ? 'generators' : 'generator'}: ${generators.join(', ')}`]
-      : []),
+    ...(generators.length > 0 ? [`load ${word}: ${generators.join(', ')}`] : []),
   ].join(', ')
 }
 

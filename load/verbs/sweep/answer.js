@@ -165,7 +165,6 @@ function sharedCoreText({ capacity, records, limit }) {
 export function nearCapacity(capacity, records) {
   const low_rps = capacity?.low_rps ?? capacity?.high_rps ?? Number.NaN
   const high_rps = capacity?.high_rps ?? capacity?.low_rps ?? Number.NaN
-  const isNear = (/** @type {number} */ rate_rps) =>
-    rate_rps >= low_rps * (1 - NEAR) && rate_rps <= high_rps * (1 + NEAR)
-  return undisturbed(records).filter((record) => isNear(rateOf(record)))
+  const [least_rps, most_rps] = [low_rps * (1 - NEAR), high_rps * (1 + NEAR)]
+  return undisturbed(records).filter((record) => rateOf(record) >= least_rps && rateOf(record) <= most_rps)
 }

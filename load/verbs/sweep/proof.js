@@ -27,10 +27,9 @@ const CHEAPER = {
 /** The gain from less work, and the core that would be the next limit. @param {SweepFindings} findings @param {Elasticity} own of the limit */
 function forecast({ capacity, records, elasticities = [] }, { suspect, resource, elasticity }) {
   const gain = Math.round(((1 - DOSE) ** -elasticity - 1) * 100)
-  const isOwn = (/** @type {string} */ name) =>
-    elasticities.some((one) => one.suspect === name && one.resource === resource)
+  const own = elasticities.filter((one) => one.resource === resource)
   const cores = costsOf(nearCapacity(capacity, records)).filter((cost) => cost.resource.startsWith('core '))
-  const next = cores.find((cost) => !isOwn(cost.resource))
+  const next = cores.find((cost) => !own.some((one) => one.suspect === cost.resource))
   const then = next
     ? `; the next core to be full would be ${next.resource}, at about ${boundText(next.own_us, 2)}/s`
     : ''

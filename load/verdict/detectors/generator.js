@@ -125,13 +125,11 @@ export function hostBehind({ load, traffic: { hosts = [] } }, slo) {
 /** Compares no clocks: heard_ms is by ours, start_ms by the host's. @param {HostTraffic} traffic @param {number} heard_ms @param {Trial['load']} load @param {Slo} slo */
 function behind(traffic, heard_ms, { duration_s, timeout_s }, slo) {
   const { host, lateness_ms, sent, planned = sent } = traffic
-  const start_ms = traffic.start_ms ?? 0
+  const begun_ms = (traffic.start_ms ?? 0) + heard_ms
   const late = reachOf(lateness_ms, slo, timeout_s)
-  const begun = (start_ms + heard_ms) / Math.max(START_MS, duration_s * 1000 * START_SHARE)
+  const begun = begun_ms / Math.max(START_MS, duration_s * 1000 * START_SHARE)
   const what =
-    begun > late
-      ? `began ${milliseconds(start_ms + heard_ms)} late`
-      : `was ${milliseconds(lateness_ms?.p99)} late at p99`
+    begun > late ? `began ${milliseconds(begun_ms)} late` : `was ${milliseconds(lateness_ms?.p99)} late at p99`
   const unsent = sent < planned ? [`${host} sent ${count(sent)} of its ${count(planned)} requests`] : []
   return finding(Math.max(late, begun), `${host} ${what}`, ...unsent, useOf(traffic))
 }
