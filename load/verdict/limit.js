@@ -119,6 +119,8 @@ export function limitOfRun(records, low_rps = null) {
   if (votes.length === 0) return null
   const tally = tallyOf(votes)
   const [winner] = tally.toSorted((a, b) => b.limit - a.limit || b.beside - a.beside)
+  // Where nothing succeeded, no rate was too high.
+  if (winner.name === NONE && records.every(({ traffic }) => traffic.ok === 0)) return null
   const others = tally.filter(({ name }) => name !== winner.name && name !== NONE)
   const ranked = others.toSorted((a, b) => b.limit + b.beside - a.limit - a.beside || b.limit - a.limit)
   const isEqual = (/** @type {typeof winner} */ { limit, beside }) => limit === winner.limit && beside === winner.beside

@@ -376,12 +376,28 @@ t.test('a service that ended after the closed loops is refused, not slow', async
 t.test('what to check where nothing succeeds', async (t) => {
   for (const [traffic, advice] of /** @type {[object, RegExp][]} */ ([
     [{ status: { 302: 4 }, errors: {} }, /^because; redirects are not followed/],
+    [{ status: { 304: 4 }, errors: {} }, /^because$/],
     [{ status: { 401: 4 }, errors: {} }, /credentials with --header$/],
+    [{ status: { 403: 4 }, errors: {} }, /credentials with --header, unless a firewall blocks this much load$/],
     [{ status: { 404: 4 }, errors: {} }, /the path of the URL$/],
     [{ status: { 405: 4 }, errors: {} }, /another --method$/],
     [{ status: { 405: 4, 500: 1 }, errors: {} }, /^because$/],
     [{ status: {}, errors: { 'server:refused': 3 } }, /is the service running\?$/],
     [{ status: {}, errors: { 'server:refused': 3, 'server:reset': 1 } }, /^because$/],
+    [{ status: { 502: 2, 503: 1 }, errors: {} }, /check that the service behind the proxy is running$/],
+    [
+      { status: {}, errors: { 'server:tls': 3 } },
+      /check its certificate for this host name; NODE_EXTRA_CA_CERTS=FILE adds an authority of yours$/,
+    ],
+    [
+      { status: {}, errors: { 'server:closed': 3, 'server:protocol': 1 } },
+      /speaks HTTP\/1\.1, and not only HTTPS or HTTP\/2$/,
+    ],
+    [
+      { status: {}, errors: { 'client:timeout': 3, 'client:unsent': 1 } },
+      /check the host and the port, and that no firewall/,
+    ],
+    [{ status: { 404: 4 }, errors: { 'server:reset': 1 } }, /^because$/],
   ])) {
     const last = /** @type {any} */ ({ outcome: { because: 'because' }, traffic: { ok: 0, ...traffic } })
     t.match(failureText(last), advice)

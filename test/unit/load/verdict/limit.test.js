@@ -464,6 +464,9 @@ t.test('the limit of a run is that of most trials just beyond the capacity', asy
   for (const trials of [loops, loops.toReversed()]) {
     t.equal(limitOfRun(trials)?.resource, 'api-cpu', 'of closed loops, the one under which most got through')
   }
+  const dead = [1, 2].map((rate_rps) => ({ ...trial(rate_rps, 'fail', 'none-reached'), traffic: { ok: 0 } }))
+  t.equal(limitOfRun(dead), null, 'where nothing succeeds, no rate is to blame')
+  t.match(limitOfRun([{ ...dead[0], traffic: { ok: 1 } }, dead[1]]), { resource: 'none-reached' })
   t.equal(limitOfRun([]), null, 'no trial')
   t.equal(limitOfRun([{ ...pass, limit: null }]), null, 'no limit was looked for')
 })
