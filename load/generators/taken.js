@@ -59,10 +59,8 @@ export class TakenValues {
 function valueAt(body, pointer) {
   const steps = pointer.split('/').slice(1)
   const names = steps.map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'))
-  const found = names.reduce(
-    memberOf,
-    attempt(() => JSON.parse(body), undefined),
-  )
+  const document = attempt(() => JSON.parse(body), undefined)
+  const found = names.reduce(memberOf, document)
   const text = ['string', 'number'].includes(typeof found) ? String(found) : ''
   // A lone surrogate fits into no URL, and a line break would end a header.
   if (text === '' || text.length > VALUE_MAX_CHARACTERS || !text.isWellFormed()) return null

@@ -1,3 +1,4 @@
+import { lookup } from 'node:dns/promises'
 import { isIP } from 'node:net'
 import { keptUrl } from '../command/credentials.js'
 import { UsageError } from '../command/errors.js'
@@ -18,7 +19,7 @@ import { nameOf } from '../system/ssh/failures.js'
  *   rates_rps?: number[] | null, searches?: boolean, load_hosts?: string[] }} plan with its secrets resolved
  * @param {() => Pick<Step, 'load' | 'left_s'> | null} firstStep
  * @param {{ isAgreed?: boolean, ask: Ask, note: (text: string) => void }} how isAgreed: --yes was given
- * @throws {UsageError} without consent
+ * @throws {UsageError} without consent, or for a host name without an address
  */
 export async function seekConsent(plan, firstStep, { isAgreed, ask, note }) {
   const { url, shown_url, sides, mix, load_hosts = [] } = plan
@@ -32,6 +33,7 @@ export async function seekConsent(plan, firstStep, { isAgreed, ask, note }) {
     `To ${names}, Redline will send ${requestText(mix)}: ${amountText(plan, first, mix.replay)} does not remove what the requests store or change.`,
   )
   const isElsewhere = load_hosts.some((host) => !isLoopbackName(nameOf(host)))
+  if (!isElsewhere) await Promise.all(targets.map(({ url }) => refuseUnknown(new URL(url).hostname)))
   // A name may mean another machine there. A number hardly does (that of a bridge which each machine has, such as docker0).
   const isKnown = (/** @type {string} */ url) => !isElsewhere || isIP(new URL(url).hostname.replace(/^\[|\]$/g, '')) > 0
   const isHere = await Promise.all(targets.map(async ({ url }) => isKnown(url) && (await isThisMachine(url))))
@@ -41,6 +43,13 @@ export async function seekConsent(plan, firstStep, { isAgreed, ask, note }) {
   const answer = await ask(`${others.join(' and ')}: ${why}. Is this load welcome there?`)
   if (answer === null) throw new UsageError(`expected --yes, since ${others.join(' and ')} is ${why}`)
   if (!answer) throw new UsageError('expected a yes, got none: nothing was sent')
+}
+
+/** Every request would fail, some only after a long wait for the name server. @param {string} name @throws {UsageError} */
+function refuseUnknown(name) {
+  return lookup(name.replace(/^\[|\]$/g, '')).catch(({ code }) => {
+    throw new UsageError(`expected a host name that resolves here, got ${name} (${code})`)
+  })
 }
 
 /** Describes the requests, without anything that may be a secret. @param {MixPlan} mix */

@@ -113,6 +113,19 @@ t.test('with other load hosts, a name needs consent even if it means this machin
   )
 })
 
+t.test('a host name without an address is refused before anything is asked or sent', async (t) => {
+  // A name that can have none (RFC 2606).
+  const plan = { ...SWEEP, url: 'http://no-such-host.invalid/user', shown_url: undefined }
+  for (const isAgreed of [true, false]) {
+    const { error, questions } = await sought(plan, { isAgreed, answer: true })
+    t.type(error, UsageError)
+    t.match(error.message, /^expected a host name that resolves here, got no-such-host\.invalid \(E[A-Z_]+\)$/)
+    t.strictSame(questions, [])
+  }
+  const { error } = await sought({ ...plan, load_hosts: ['ubuntu@192.0.2.7'] }, { answer: true })
+  t.equal(error, undefined, 'it may have one where the load comes from')
+})
+
 t.test('of our own services nothing is said', async (t) => {
   t.strictSame(await sought({ ...SWEEP, url: null }), { said: '', questions: [], error: undefined })
   t.strictSame(await sought({ sides: { a: { url: null } }, mix: SWEEP.mix }), {
