@@ -1,3 +1,4 @@
+import { isThisMachine } from '../system/addresses.js'
 import { watchApi } from './api.js'
 import { watchFamily } from './family.js'
 import { watchGenerator } from './generator.js'
@@ -30,14 +31,15 @@ export async function startProbes({ target, database, generator }) {
   const api = await watchApi(target, () => there?.use ?? busiestOf(target) ?? watchProcess(target.pid))
   const postgres = await watchPostgres(database)
   const own = target.watch && { target: await target.watch() }
+  const isHere = !host && (await isThisMachine(target.url))
   await there?.begin()
   // Measurements over time begin here: a longer window for one part would dilute its share.
   const probes = Object.entries({
     api,
     postgres,
     generator: watchGenerator(generator),
-    kernel: there ? there.kernel : watchKernel({ url: target.url, ours: target.pid !== null }),
-    ...(there && { here: watchKernel({ url: target.url, ours: false }) }),
+    kernel: isHere ? watchKernel({ url: target.url, ours: target.pid !== null }) : (there?.kernel ?? null),
+    ...(!isHere && { here: watchKernel({ url: target.url, ours: false }) }),
     ...own,
   })
   for (const [, probe] of probes) probe?.begin?.()

@@ -52,10 +52,8 @@ function diagnosis(findings) {
   const { limit, plan, elasticities = [] } = findings
   if (!isHidden(findings)) return RESOURCES[String(limit?.resource)] ?? ['unknown', '']
   const outside = plan.url === null ? UNSEEN : 'what limits it is not visible from outside'
-  return [
-    waitingText(elasticities) ?? outside,
-    'find out what requests wait for, such as locks, timers and other services',
-  ]
+  const next = 'find out what requests wait for, such as locks, timers and other services'
+  return [waitingText(elasticities) ?? outside, next]
 }
 
 const UNSEEN = 'trials missed the SLO, but no resource that can be seen was at its limit'

@@ -48,8 +48,16 @@ export function rateLimit({ traffic }, slo) {
   return ofFailed(refused, traffic, slo, answered)
 }
 
-/** @type {Detect} */
+/** Linux sends a segment that was turned away again, but no sooner than this (TCP_RTO_MIN), and a connection request after a second. */
+const SENT_AGAIN_MS = 200
+
+/**
+ * Detects connections that did not fit into the accept queue. The kernel counts those of all services: if every answer came too soon for
+ * any segment to have been sent again, others were meant.
+ * @type {Detect}
+ */
 export function acceptQueue({ settings, traffic, probes }) {
+  if (Number(traffic.latency_ms?.max) < SENT_AGAIN_MS && Object.keys(traffic.errors).length === 0) return NOTHING
   const { listen_overflows = 0, listen_drops = 0, accept_queue_max, somaxconn } = probes.kernel
   const { LISTEN_BACKLOG } = settings
   const lost = Math.max(listen_overflows, listen_drops)

@@ -134,6 +134,25 @@ t.test(
   },
 )
 
+t.test(
+  'the counters of this machine are not taken for those of a service on another one',
+  { skip: withoutProc },
+  async (t) => {
+    const seenAt = async (/** @type {string} */ url) => {
+      const target = { url, pid: null, metricsUrl: null }
+      const probes = await startProbes({ target, database: null, generator: { pid: process.pid } })
+      return probes.end()(TRAFFIC)
+    }
+    const own = await seenAt('http://127.0.0.1/')
+    t.match(own.kernel, { listen_drops: Number })
+    t.equal(own.here, undefined)
+    // An address for documentation (RFC 5737), to which nothing is sent.
+    const other = await seenAt('http://192.0.2.1/')
+    t.strictSame(other.kernel, {})
+    t.match(other.here, { listen_drops: Number })
+  },
+)
+
 t.test('a busy program is found, unless its pid is excluded', { skip: withoutProc }, async (t) => {
   const busy = spawn(process.execPath, ['-e', 'for (;;);'], { stdio: 'ignore' })
   t.teardown(() => busy.kill())

@@ -15,10 +15,7 @@ import { OFFERED } from './presets.js'
  */
 
 /** Measures that clients see at each load. @type {Record<string, (record: TrialRecord) => number | undefined>} */
-const SEEN = {
-  success: successOf,
-  p99: ({ traffic }) => traffic.latency_ms?.p99,
-}
+const SEEN = { success: successOf, p99: ({ traffic }) => traffic.latency_ms?.p99 }
 /** Outcomes of requests that do not succeed, by the names of statuses and errors. @type {Record<string, RegExp>} */
 const LOST = {
   'answered with an error': /^[45]/,

@@ -15,11 +15,7 @@ const LOAD = { duration_s: 6 }
 const GAIN = 1.3
 
 /** The knob of each answer. @type {Record<string, Measurement['cell']>} */
-const KNOBS = {
-  pool: { POOL_MAX: 80 },
-  threads: { UV_THREADPOOL_SIZE: 16 },
-  cores: { CORES: 'all' },
-}
+const KNOBS = { pool: { POOL_MAX: 80 }, threads: { UV_THREADPOOL_SIZE: 16 }, cores: { CORES: 'all' } }
 
 /** @type {Rules} */
 export const hash = {

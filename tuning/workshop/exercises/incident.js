@@ -56,11 +56,7 @@ export const incident = {
   before: () => closed('last week', HEALTHY, 64),
   first: (found) => [broken('today', FAULTY, found)],
   columns: ['goodput/s', 'success', 'p99', 'API core', 'Postgres', 'pool used', 'waiting', 'statement', 'locked'],
-  limits: {
-    kind: pair,
-    solution: () => 'pool-size postgres-lock',
-    wrong: 'pool-size postgres-cpu',
-  },
+  limits: { kind: pair, solution: () => 'pool-size postgres-lock', wrong: 'pool-size postgres-cpu' },
   turn: { kind: pair, solution: () => 'pool audit', wrong: 'pool timeout' },
   // A change that is made alone is meant to fail.
   again: (found) => [

@@ -32,6 +32,19 @@ t.test('connections that the kernel turns away, and time that passes on the way'
       5,
       ['the kernel turned 5 connections away from a full accept queue'],
     ],
+    [
+      'by another service, as every answer of this one came at once',
+      { traffic: { latency_ms: { max: 199 } }, probes: { kernel } },
+      0,
+      [],
+    ],
+    ['with an answer that came late', { traffic: { latency_ms: { max: 200 } }, probes: { kernel } }, 5, [text('')]],
+    [
+      'with a connection that was reset',
+      { traffic: { latency_ms: { max: 9 }, errors: { 'server:reset': 1 } }, probes: { kernel } },
+      5,
+      [text('')],
+    ],
   ])
   const segments = '3 of 1,000 segments were sent again'
   const probes = { api: { in_flight_mean: 5, elu_ratio: 0.89 }, kernel: { retransmits: 3, segments_sent: 1000 } }
