@@ -101,6 +101,7 @@
  * @property {{ start_ms: number, tick_ms: number, ok: number[] }} [ticks] in a proof: successes by time of response, in
  *   parts of tick_ms; start: since 1970
  * @property {number[]} [backlog] in an open loop: requests that were due but not finished, at the ends of equal parts of the phase
+ * @property {number} [closings] how often the target closed a connection after an answer or while it was idle, if the driver counts it
  * @property {number} [threads] number of threads or processes, if a program sends with several
  * @property {number} [children_cpu_s] CPU time of the driver's processes that continue after the phase
  * @property {boolean} [untimed] the driver does not time single requests, so no latency is judged

@@ -62,8 +62,6 @@ async function drive(runAutocannon, load, { duration_s, signal }, next, counting
   const clients = []
   const instance = runAutocannon({
     url: load.url,
-    method: load.mix.method,
-    headers: Object.fromEntries(load.mix.headers),
     connections: load.connections,
     timeout: Math.max(1, Math.ceil(load.timeout_s)),
     sampleInt: END_CHECK_INTERVAL_MS,

@@ -38,10 +38,7 @@ export const client = {
   async open(load) {
     const mix = createMix(load.mix, load.trial)
     let requests = 0
-    return {
-      run: (phase) => drive(load, phase, () => mix(requests++)),
-      close: async () => {},
-    }
+    return { run: (phase) => drive(load, phase, () => mix(requests++)), close: async () => {} }
   },
 }
 

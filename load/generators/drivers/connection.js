@@ -35,6 +35,8 @@ export class Connection {
   #served = 0
   /** Set after an unsolicited response. */
   #isConfused = false
+  /** Number of times that the server closed it, after a response or while it was idle. */
+  closings = 0
   /** @type {Sent | null} */
   #request = null
 
@@ -136,6 +138,7 @@ export class Connection {
     if (answer.status === 408 && this.#served === 0 && this.#request && !this.#request.isRepeated)
       return this.#repeat(this.#request)
     this.#served++
+    if (!answer.keepAlive) this.closings++
     if (!answer.keepAlive || this.#target.isFresh) this.#drop()
     this.#finish(answer.status, null)
   }
@@ -153,6 +156,7 @@ export class Connection {
   /** @param {net.Socket} socket @param {string | null} side null: the connection closed without an error */
   #lost(socket, side) {
     if (socket !== this.#socket) return
+    if (!this.#request && this.#served > 0) this.closings++
     const { answerBegan = false, sentAt_ms = 0 } = this.#request ?? {}
     const waited_ms = performance.now() - sentAt_ms
     this.#finish(0, side ?? sideOfEnd({ reused: this.#served > 0, answerBegan, waited_ms }))

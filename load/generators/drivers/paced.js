@@ -1,6 +1,7 @@
 import { randomAt } from '../../system/random.js'
 import { recordingOf } from '../replay.js'
 import { pace } from './pacing.js'
+import { totalOf } from './recorder.js'
 import { openSender } from './sender.js'
 
 /**
@@ -21,6 +22,7 @@ export const paced = {
     const { mix } = load
     const recording = load.arrivals === 'recorded' ? recordingOf(mix) : undefined
     const sender = await openSender(load)
+    const closings = () => totalOf(sender.connections, (connection) => connection.closings)
     let requests = 0
     return {
       async run(phase) {
@@ -33,9 +35,10 @@ export const paced = {
           load.arrivals === 'poisson' ? Math.floor(randomAt(mix.seed + load.trial, requests) * 2 ** 32) : undefined
         const nameOf = (/** @type {number} */ i) => sender.nameOf(offset + i)
         const asked = { ...load, seed, recording, entries: mix.entries, nameOf }
+        const before = closings()
         const traffic = await pace(sender.connections, write, asked, phase)
         requests += traffic.planned
-        return traffic
+        return { ...traffic, closings: closings() - before }
       },
       close: sender.close,
     }

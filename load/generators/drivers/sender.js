@@ -42,10 +42,8 @@ export async function openSender(load) {
         ? (/** @type {Parameters<Done>} */ ...[status, error, body]) =>
             done(status, error ?? takeFrom(next, status, body))
         : done
-      connection.send(head(next), next.body, answered, {
-        bodiless: next.method === 'HEAD',
-        keepsBody: next.take !== undefined,
-      })
+      const response = { bodiless: next.method === 'HEAD', keepsBody: next.take !== undefined }
+      connection.send(head(next), next.body, answered, response)
       return next.name
     },
     async close() {

@@ -31,6 +31,7 @@ export function sweepItems(findings) {
     findings.problem ? null : promiseText(findings),
     mixedItem(findings),
     costText(findings),
+    closingText(findings),
     speedText(findings),
     sharedCoreText(findings),
     ...limitItems(findings),
@@ -124,6 +125,18 @@ function costText(findings) {
   if (!near) return null
   const [least, middle, most] = [near.least_us, near.median_us, near.most_us].map((cost_us) => cost_us.toFixed(1))
   return `A request cost the service ${middle} us of CPU near the capacity (median of ${near.trials} trials within ${NEAR * 100} % of it; ${least} to ${most} us).`
+}
+
+/** Share of answers after which a connection has to be closed to be worth mentioning. */
+const CLOSED_SHARE = 0.05
+
+/** Says that requests pay for new connections because the service closes the old ones. @param {SweepFindings} findings */
+function closingText({ capacity, plan, records }) {
+  const shares = nearCapacity(capacity, records).map(({ traffic: { closings = 0, completed } }) => closings / completed)
+  const share = median(shares)
+  if (plan.fresh_connections || !(share >= CLOSED_SHARE)) return null
+  const tls = plan.url?.startsWith('https:') ? ', with a full TLS handshake' : ''
+  return `After ${wholePercent(Math.min(1, share))} of its answers, the service (or a proxy before it) closed the connection, so the next request waited for a new one${tls}. With connections kept open, the capacity may be higher.`
 }
 
 /** @param {SweepFindings} findings */

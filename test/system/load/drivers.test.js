@@ -1,4 +1,5 @@
 import t from 'tap'
+import { Connection } from '../../../load/generators/drivers/connection.js'
 import { DRIVERS } from '../../../load/generators/drivers/index.js'
 import { loadHere } from '../../support/load.js'
 import { countingServer, ENTRIES, requestsOf, total } from '../../support/mixed.js'
@@ -236,7 +237,7 @@ eachDriver('a server that closes after every answer is asked again, and blamed f
     arrived++
     setTimeout(() => res.writeHead(201, { Connection: 'close', 'Content-Length': 0 }).end(), WORK_MS)
   })
-  const { errors, status, sent } = await loadHere(driver, url, {
+  const { errors, status, sent, closings } = await loadHere(driver, url, {
     ...{ rate_rps: 20, connections: 2, duration_s: 0.6 },
     begins: () => {
       arrived = 0
@@ -244,6 +245,7 @@ eachDriver('a server that closes after every answer is asked again, and blamed f
     isEnough: () => arrived > 2,
   })
   t.strictSame(errors, {})
+  if (driver === 'paced') t.equal(closings, sent, 'its closings are counted')
   t.strictSame(status, { 201: sent })
   t.ok(sent > 2, `${sent} requests`)
 })
@@ -433,6 +435,17 @@ t.test('paced: a server that takes connections and never shakes hands is timed o
     ['client:timeout'],
   )
   t.equal(total(errors), 3)
+})
+
+t.test('a connection counts how often its server closed it, also while it was idle', async (t) => {
+  const url = new URL(await tcpServer(t, (socket) => void socket.once('data', () => socket.end(ANSWER))))
+  const connection = new Connection({ host: url.hostname, port: Number(url.port), secure: false })
+  t.teardown(() => connection.destroy())
+  for (const closings of [1, 2]) {
+    await new Promise((resolve) => connection.send('GET / HTTP/1.1\r\nHost: x\r\n\r\n', '', resolve))
+    await until('the end of the connection', () => connection.closings >= closings)
+    t.equal(connection.closings, closings)
+  }
 })
 
 t.test('paced: connections on demand leave a server free that serves one at a time, until it ends', async (t) => {

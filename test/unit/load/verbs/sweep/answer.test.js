@@ -76,6 +76,25 @@ t.test('the median of an even number of costs is the mean of the middle two', as
   t.strictSame(costNear({ capacity, records }), { least_us: 20, median_us: 35, most_us: 60, trials: 4 })
 })
 
+t.test('the report says that a service closes its connections, unless the load does', async (t) => {
+  const closed = (/** @type {number[]} */ ...counts) =>
+    counts.map((closings) => ({ ...record(20), traffic: { goodput_rps: 1000, completed: 100, closings } }))
+  const said = (/** @type {any[]} */ records, own = {}) =>
+    textsOf({ records, plan: { ...plan, ...own } }).filter((text) => /closed the connection/.test(text))
+  const [text, ...others] = said(closed(90, 100, 98))
+  t.match(
+    text,
+    /^After 98 % of its answers, the service \(or a proxy before it\) closed the connection, so the next request/,
+  )
+  t.match(text, /for a new one\. With connections kept open, the capacity may be higher\.$/)
+  t.strictSame(others, [])
+  t.match(said(closed(100), { url: 'https://127.0.0.1/' })[0], 'for a new one, with a full TLS handshake. With')
+  t.strictSame(said(closed(4, 4, 100)), [], 'seldom')
+  t.strictSame(said([record(20)]), [], 'by a driver that does not count')
+  t.strictSame(said(closed(100), { fresh_connections: true }), [], 'with --no-keep-alive')
+  t.strictSame(said(closed(100).map((one) => ({ ...one, traffic: { completed: 0, closings: 0 } }))), [], 'no answer')
+})
+
 t.test('figures near the capacity exclude the trials of a proof and those at another core speed', async (t) => {
   const usual = [record(20, 4), record(21, 4), record(22, 4)]
   const dosed = { ...record(50), at: { phase: 'proof' }, doses: [] }
