@@ -19,7 +19,7 @@ export function boundedLatencies({ latency_ms, by_entry = {} }, slo) {
   return [...of(slo, latency_ms), ...entries]
 }
 
-/** The latencies beyond their bounds. @param {Pick<TrialTraffic, 'latency_ms' | 'by_entry'>} traffic @param {Slo} slo */
+/** The latencies that exceed their bounds. @param {Parameters<typeof boundedLatencies>[0]} traffic @param {Slo} slo */
 export function brokenBounds(traffic, slo) {
   return boundedLatencies(traffic, slo).filter(({ seen_ms, bound_ms }) => seen_ms > bound_ms)
 }

@@ -1,6 +1,6 @@
 import { wholePercent } from '../../report/format.js'
 import { expandCores } from '../../system/machine.js'
-import { failingEntries } from '../latencies.js'
+import { brokenBounds, failingEntries } from '../latencies.js'
 
 /**
  * @import { limitOf } from '../limit.js'
@@ -27,7 +27,7 @@ export const COUNTED_FULL_RATIO = 0.95
 export const FOREIGN_RATIO = 0.12
 /** Share of the time throttled. Requests that arrive in it wait for the control group's next period, so one in twenty is late. */
 const THROTTLED_RATIO = 0.05
-/** Share of requests with an error below which errors count as chance. */
+/** Share of requests with an error below which errors count as chance, unless they alone made a trial fail. */
 const ERROR_SHARE = 0.001
 
 /** @param {number} reach @param {string[]} evidence @returns {Finding} */
@@ -54,8 +54,12 @@ export function ofQuota({ quota_cores, throttled_ratio, cpu_core_ratio }, name) 
  *   is accepted @param {string[]} evidence
  */
 export function ofFailed(failed, traffic, slo, ...evidence) {
-  const share = Math.max(ERROR_SHARE, slo ? acceptedShare(slo, traffic) : 0)
-  return failed === 0 ? NOTHING : finding(failed / traffic.planned / share, ...evidence)
+  const accepted = slo ? acceptedShare(slo, traffic) : 0
+  const share = failed / traffic.planned
+  const reach = share / Math.max(ERROR_SHARE, accepted)
+  const isAlone =
+    slo && share > accepted && failed === traffic.planned - traffic.ok && brokenBounds(traffic, slo).length === 0
+  return failed === 0 ? NOTHING : finding(isAlone ? Math.max(1, reach) : reach, ...evidence)
 }
 
 /** Finding for a limit that closes connections, unless the SLO accepts so many errors. @param {number} closed @param {Failing} traffic @param {Slo} slo @param {string[]} evidence */
@@ -67,7 +71,7 @@ export function ofClosed(closed, traffic, slo, ...evidence) {
 
 /**
  * Share of the requests that may fail within an SLO, and within those of the entries that fail theirs.
- * @param {Slo} slo @param {Failing} traffic @typedef {Pick<Trial['traffic'], 'planned' | 'by_entry'>} Failing
+ * @param {Slo} slo @param {Failing} traffic @typedef {Pick<Trial['traffic'], 'planned' | 'ok' | 'latency_ms' | 'by_entry'>} Failing
  */
 export function acceptedShare(slo, traffic) {
   const failing = failingEntries(traffic, slo).map(({ success_ratio }) => success_ratio ?? 0)

@@ -111,6 +111,19 @@ t.test('errors that tell of a limit reach it at one in a thousand', async (t) =>
   ])
 })
 
+t.test('few errors reach a limit if they alone made the trial fail', async (t) => {
+  const evidence = ['3 of 10,000 requests ended in server:closed-idle', 'the service closes idle connections']
+  const few = { planned: 10_000, ok: 9997, latency_ms: { p99: 50 }, errors: { 'server:closed-idle': 3 } }
+  check(t, 'keep-alive-race', [
+    ['alone', { traffic: few }, 1, evidence],
+    ['beside a p99 beyond its bound', { traffic: { ...few, latency_ms: { p99: 101 } } }, 0.3, evidence],
+    ['beside other errors', { traffic: { ...few, ok: 9996 } }, 0.3, evidence],
+  ])
+  const accepting = { p99_ms: 100, success_ratio: 0.999 }
+  const { reach } = DETECTORS['keep-alive-race'](trial({ traffic: few }), accepting)
+  t.ok(Math.abs(reach - 0.3) < 1e-9, `as many as the SLO accepts: ${reach}`)
+})
+
 t.test('errors that the SLO accepts are no limit', async (t) => {
   const slo = { p99_ms: 100, success_ratio: 0.98 }
   const reachOf = (/** @type {string} */ resource, /** @type {any} */ changes, /** @type {any} */ own = slo) =>
