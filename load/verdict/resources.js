@@ -53,9 +53,9 @@ export const RESOURCES = {
   ],
   'keep-alive-race': [
     'the service closes idle connections while its clients use them',
-    "raise KEEP_ALIVE_TIMEOUT_MS above the clients' own timeout",
+    'announce the end by Connection: close, or keep idle connections for longer than clients do (KEEP_ALIVE_TIMEOUT_MS)',
   ],
-  'rate-limit': ['something in front of the service limits the rate', 'raise the limit that answers 429'],
+  'rate-limit': ['something in front of the service limits the rate', 'measure behind it, or raise its limit (429)'],
   network: [
     'most of the latency arises between the client and the service',
     'look at the path: distance, proxies, lost segments',

@@ -56,10 +56,9 @@ export function ofQuota({ quota_cores, throttled_ratio, cpu_core_ratio }, name) 
 export function ofFailed(failed, traffic, slo, ...evidence) {
   const accepted = slo ? acceptedShare(slo, traffic) : 0
   const share = failed / traffic.planned
-  const reach = share / Math.max(ERROR_SHARE, accepted)
-  const isAlone =
-    slo && share > accepted && failed === traffic.planned - traffic.ok && brokenBounds(traffic, slo).length === 0
-  return failed === 0 ? NOTHING : finding(isAlone ? Math.max(1, reach) : reach, ...evidence)
+  const isAlone = slo && share > accepted && failed + traffic.ok === traffic.planned
+  const least = isAlone && brokenBounds(traffic, slo).length === 0 ? 1 : 0
+  return failed === 0 ? NOTHING : finding(Math.max(least, share / Math.max(ERROR_SHARE, accepted)), ...evidence)
 }
 
 /** Finding for a limit that closes connections, unless the SLO accepts so many errors. @param {number} closed @param {Failing} traffic @param {Slo} slo @param {string[]} evidence */
