@@ -38,7 +38,7 @@ export function benchReport({ servers: all, repeats, closed_driver }) {
       `${repeats} blocks; in each, one kind of load after the other goes to every server, in a random order.`,
       `Closed loops by ${closed_driver}, open loops by paced, both on the other core.`,
       'Figures are medians over the blocks with [least–most]; ratios are taken within a block.',
-      '≥: the generator was the limit; the server can take more, so its ratios to others are at least, and those of others to it at most, what is shown.',
+      '≥: the generator was the limit, so the server can take more: its ratios to others are lower bounds, and the ratios of others to it upper bounds.',
       ...(direct.length > 0 ? [DIRECT_METHOD] : []),
     ]),
   ]
@@ -48,7 +48,7 @@ export function benchReport({ servers: all, repeats, closed_driver }) {
  * The reason why servers have similar rates whatever they cost; null if the core of one is full, or nothing was stored.
  * @param {Server[]} servers
  */
-export function boundText(servers) {
+function boundText(servers) {
   const stored = servers.filter(({ kind }) => kind === 'server')
   const cores = stored.map(({ values }) => median(values.closed['CPU, of a core'])).filter(Number.isFinite)
   if (cores.length === 0 || cores.some(isFullShare)) return null

@@ -36,7 +36,7 @@ function read(folder) {
 
 /** A picture of a kept run, for a page at the repository's root. @param {string} folder of the run @param {Picture} picture */
 export function imageOf(folder, { title, about, name }) {
-  return paragraph(`![${title}: ${about}](${EVIDENCE}${folder}/${name}.svg)`)
+  return [paragraph(`**${title}.** ${about}`), paragraph(`![${title}](${EVIDENCE}${folder}/${name}.svg)`)]
 }
 
 /** The committed reports of all kept runs, as this version of Redline writes them: report.md and its pictures, by their path. */
