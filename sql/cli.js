@@ -45,7 +45,7 @@ async function serve(signal) {
     process.stdout.write(`${embedded.url}\n`)
     process.stderr.write(`Postgres ${version} is up until Ctrl-C\n`)
     if (!signal.aborted) await Promise.race([once(signal, 'abort'), embedded.exited()])
-    if (!signal.aborted) throw new Error('Postgres ended by itself')
+    if (!signal.aborted) throw new Error('Postgres ended unexpectedly')
   } finally {
     await embedded.stop()
   }

@@ -56,7 +56,7 @@ const causes = new WeakMap()
 export function ofLost(error, client, endedBy = null) {
   const cause = ENDING.test(error.code) ? error.message : causes.get(client)
   if (!cause) return error
-  const server = endedBy ? `the Postgres of this run ended by itself (${endedBy})` : cause
+  const server = endedBy ? `the Postgres of this run ended unexpectedly (${endedBy})` : cause
   return new DatabaseError(`expected Postgres to stay up, lost the connection: ${server}`)
 }
 

@@ -4,7 +4,7 @@ import { isRefused } from './ladder.js'
 
 /** What to do about a status, or a kind of error, that is the outcome of every request. @type {[outcome: RegExp, advice: string][]} */
 const ADVICE = [
-  [/^30[1-378]$/, 'redirects are not followed, so send the requests to where they lead'],
+  [/^30[1-378]$/, 'redirects are not followed: use the URL that they lead to'],
   [/^401$/, 'send credentials with --header'],
   [/^403$/, 'send credentials with --header, unless a firewall blocks this much load'],
   [/^404$/, 'check the path of the URL'],

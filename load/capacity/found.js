@@ -43,7 +43,7 @@ export function errorsProblem(plan, records) {
   if (verdict === 'beyond')
     return `${valueText(ratio, 'share')} of the requests failed whatever the rate, and the SLO allows ${allows}`
   const between = `${valueText(low, 'share')} to ${valueText(high, 'share')}`
-  return `about ${valueText(ratio, 'share')} of the requests failed whatever the rate, and the SLO allows ${allows}: in this few requests, the share may be anything from ${between}`
+  return `about ${valueText(ratio, 'share')} of the requests failed whatever the rate, and the SLO allows ${allows}: with so few requests, the true share may be anything from ${between}`
 }
 
 /** So many trials without a success show that the service has stopped: at rates that it had carried, or refused altogether. */
@@ -103,7 +103,7 @@ function speedProblem(records, found) {
   const [least, most] = [speed.least_ms, speed.most_ms].map((ms) => ms.toFixed(1))
   const all = of(records, 'search').length
   const side = missing === 'fail' ? 'above' : 'below'
-  return `the service's core changed its speed: the same work took it ${least} to ${most} ms. Without the ${speed.others.length} of ${all} trials at another speed than usual, too few are left to bound the capacity from ${side}`
+  return `the speed of the service's core changed: the same work took ${least} to ${most} ms. Without the ${speed.others.length} of ${all} trials at an unusual speed, too few are left to bound the capacity from ${side}`
 }
 
 /**

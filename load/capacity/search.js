@@ -145,7 +145,7 @@ export function searchProblem(trials, plan, interval) {
   if (width <= MOST_WIDTH.unsettled) return null
   const between = `${low ? `${count(low.rate_rps)}/s passed` : 'none passed'}, ${high ? `${count(high.rate_rps)}/s failed` : 'none failed'}`
   const ignored = trials.filter(({ other_speed }) => other_speed).length
-  const others = ignored > 0 ? `, of which ${ignored} did not count, as the core had another speed than usual` : ''
+  const others = ignored > 0 ? `, of which ${ignored} did not count, since the core's speed was unusual` : ''
   return `the search had not settled after ${trials.length} trials${others}: ${between}`
 }
 

@@ -22,7 +22,7 @@ export class RemoteError extends Error {}
 export class ServiceEnded extends Error {
   /** @param {string} name @param {number | null} code @param {string | null} signal @param {string} words its last output */
   constructor(name, code, signal, words) {
-    super(`${name} ended by itself (${signal ?? `code ${code}`}); its last words: ${words}`)
+    super(`${name} ended unexpectedly (${signal ?? `code ${code}`}); its last output: ${words}`)
     this.service = name
     this.code = code
     this.signal = signal

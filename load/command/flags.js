@@ -86,7 +86,7 @@ function misuse(flags, given) {
   if (unknown) {
     const likely = likelyName(unknown.name, Object.keys(flags))
     const hint = likely ? `did you mean --${likely}? ` : ''
-    return `expected a flag of this verb, got ${unknown.rawName}; ${hint}--help lists what is known`
+    return `expected a flag of this verb, got ${unknown.rawName}; ${hint}--help lists the flags`
   }
   const filled = given.find(({ name, value }) => flags[name].value === '' && value !== undefined)
   if (filled) return `--${filled.name}: expected no value, got one`

@@ -25,7 +25,7 @@ const INLINE = /^\s*[{["<]|=/
 export const MIX_FLAGS = {
   method: {
     value: 'NAME',
-    about: 'HTTP method (default POST)',
+    about: 'HTTP method (default POST; GET with a URL in place of --url)',
     parse: (/** @type {string} */ text) => (isMethod(text) ? text : undefined),
     expected: KNOWN_METHOD,
   },

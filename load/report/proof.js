@@ -71,7 +71,7 @@ export function proofPicture({ elasticities = [] }, of) {
   return {
     name: of ? `elasticities-${of.toLowerCase()}` : 'elasticities',
     title: `What moves the throughput${of ? ` of ${of}` : ''}`,
-    about: `Elasticity of the throughput with respect to each suspect's speed: about 1 for the bottleneck, about 0 for a resource with time to spare. Each of up to ${pairs} pairs compares a short stretch of the load, in which the suspect was slowed, with the stretch next to it; the 95 % intervals are rank-based.${enlarged}`,
+    about: `How closely the throughput follows each suspect's speed (its elasticity): about 1 for the bottleneck, about 0 for a resource with time to spare. The lines are 95 % intervals, by ranks. They come from up to ${pairs} pairs, each of a short stretch of the load in which the suspect was slowed and the stretch next to it.${enlarged}`,
     form: {
       kind: 'dots',
       x: { title: 'elasticity', unit: 'number', min: Math.floor(2 * least) / 2 },

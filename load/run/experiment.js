@@ -84,7 +84,7 @@ export async function runVerb(verb, command, given_io) {
   if (databaseUrl !== undefined && plan.url) {
     const why = given.url
       ? 'cannot be combined with --url, whose service has a database of its own'
-      : `expected a run that loads our own API, got a ${name} that does not: give other services their database themselves`
+      : `expected a run that loads our own API, got a ${name} that does not: configure the database of other services directly`
     throw new UsageError(`--database-url: ${why}`)
   }
   const { results, run } = before || beginRun(name, { argv: command.argv, out, plan: keptPlan(kept) })

@@ -34,7 +34,7 @@ export function framed(experiment, findings, run, records) {
     ...(records ? trialBlocks(records) : []),
     heading('How it was measured', { folded: true, ...DETAIL }),
     list([...methods, ...trials, commandOf(run, experiment.script)]),
-    heading('Where', { folded: true, ...DETAIL }),
+    heading('Machine and versions', { folded: true, ...DETAIL }),
     list(conditionsOf(run, records ?? [])),
   ]
 }
@@ -59,7 +59,7 @@ function trialBlocks(records) {
 
 /** The notes that a reader needs first. @param {Run} run @param {boolean} isResumable */
 function notesOf({ interrupted, warnings = [], not_applied = [] }, isResumable) {
-  const rest = isResumable ? '`--resume` with its folder continues it' : 'this is what it had measured by then'
+  const rest = isResumable ? '`--resume` with its folder continues it' : 'this is what it had measured so far'
   const notes = not_applied.map(({ cell, because }) => `${cellName(cell)} could not be applied: ${because}.`)
   const warned = warnings.map((text) => `Warning: ${text}.`)
   return [...(interrupted ? [`The run was interrupted; ${rest}.`] : []), ...warned, ...notes]
@@ -84,7 +84,7 @@ function methodOf(run, records) {
     ...loopLines(records),
     pinning,
     hosts.length > 0 &&
-      `Observed on ${hosts.join(' and ')}, ${hosts.length > 1 ? 'each by its own clock' : 'by its own clock'}: the API's process and the kernel. Not observed: a Postgres elsewhere, and what its host took from it.`,
+      `Observed on ${hosts.join(' and ')}, ${hosts.length > 1 ? 'each by its own clock' : 'by its own clock'}: the API's process and the kernel. Not observed: a Postgres on another machine, and the CPU time that its host withheld.`,
     settingsText(records),
     `p50, p99 and max are ${isExact ? 'exact' : 'to four digits'}, over every request of a trial that was answered or timed out.`,
     late_ms.length > 0 && `The generator was late by at most ${Math.max(...late_ms)} ms at p99 in any trial.`,

@@ -52,7 +52,7 @@ const RATE_DIGITS = 4
 export const PLAN_FLAGS = {
   rates: {
     value: 'A,B,C',
-    about: 'offered rates in requests/s (default: the capacity is searched for)',
+    about: 'offered rates in requests/s (default: search for the capacity)',
     ...wholeNumbers(1, MAX_RATE_RPS),
   },
   driver: {
@@ -93,13 +93,11 @@ export const PLAN_FLAGS = {
     multiple: true,
   },
   sustained: durationFlag(
-    'in a search, length of the last trial at the highest rate that passed; longer than 10s. It includes a CHECKPOINT of Postgres, unless that belongs to a service behind --url',
+    'in a search, try the highest rate that passed for this long (over 10s), with a CHECKPOINT of Postgres in it (not of a Postgres behind --url)',
   ),
-  'no-confirm': switchFlag('skip the check that relaxing the limit moves the capacity'),
+  'no-confirm': switchFlag('skip the test that relaxes the limit to see whether the capacity moves'),
   'no-proof': switchFlag('skip the proof of the limit, which slows each suspect in turn (saves one to two minutes)'),
-  quick: switchFlag(
-    'a search with a wider interval, and neither the check by relaxing nor the proof: under two minutes',
-  ),
+  quick: switchFlag('accept a wider interval, and skip both that test and the proof: under two minutes'),
   dose: {
     ...numberFlag(
       'by how much each suspect is slowed (default 10); 0 tests the proof itself: every interval should contain 0',
@@ -116,7 +114,7 @@ export const PLAN_FLAGS = {
     expected: 'the id of a running process that did not start this one',
     multiple: true,
   },
-  'no-keep-alive': switchFlag('a connection for each request'),
+  'no-keep-alive': switchFlag('open a new connection for each request'),
   unbounded: switchFlag('run vegeta with its defaults, which bound neither workers nor connections'),
   url: urlFlag('url', 'load a running service; Redline does not touch its database'),
   start: {

@@ -37,7 +37,7 @@ const RESUME = {
 }
 const COMMON = {
   json: switchFlag('print only the answer, as JSON, on stdout'),
-  help: switchFlag('this text'),
+  help: switchFlag('show this text'),
 }
 
 /**

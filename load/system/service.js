@@ -45,7 +45,7 @@ export async function startService(name, command, options) {
       if (await isReady()) return
       ending?.throwIfAborted()
     }
-    throw new NotReady(`${name} was not ready within ${start_ms / 1000} s; its last words: ${lastWords(logFile)}`)
+    throw new NotReady(`${name} was not ready within ${start_ms / 1000} s; its last output: ${lastWords(logFile)}`)
   }
 }
 

@@ -9,7 +9,7 @@ const BUILD_VEGETA = fileURLToPath(new URL('../generators/drivers/vegeta/build.j
 
 /** Fetches everything that would otherwise be fetched on first use. @type {Action} */
 export const setup = {
-  about: 'fetch everything that a run may need, to work offline afterwards',
+  about: 'fetch everything that a run may need, so that Redline works offline afterwards',
   flags: {},
   examples: '  npm run setup                     up to two minutes, once',
 

@@ -1,7 +1,7 @@
 /** Diagnosis of each resource that can be the limit, and what to change next. @type {Record<string, [is: string, change: string]>} */
 export const RESOURCES = {
   'api-cpu': [
-    "the service's CPU core has too much work",
+    "the service's CPU core is overloaded",
     'do less work per request, or run a second process on a core of its own',
   ],
   'api-blocked': ['synchronous work blocks the event loop', 'move that work to a worker thread, or out of the request'],
@@ -44,7 +44,7 @@ export const RESOURCES = {
   ],
   nofile: [
     'the service may open no more files',
-    'raise its hard limit of open files (LimitNOFILE= in systemd, --ulimit nofile= for a container)',
+    'raise its hard limit on open files (LimitNOFILE= in systemd, --ulimit nofile= for a container)',
   ],
   'max-connections': ['the service accepts no more connections', 'raise MAX_CONNECTIONS'],
   'accept-queue': [
@@ -70,7 +70,7 @@ export const RESOURCES = {
   ],
   'generator-connections': [
     "all of the generator's connections were waiting for responses",
-    'raise --connections, or the limit of open files where that bounds it (ulimit -Hn): so few clients cannot ask for more',
+    'raise --connections, or the limit on open files if that is what caps them (ulimit -Hn): so few connections cannot carry this load',
   ],
   'generator-nofile': ['the generator could open no more files', "raise the generator's hard limit (ulimit -Hn)"],
   'generator-ports': [

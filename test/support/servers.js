@@ -167,7 +167,7 @@ export function created(req, res) {
 /**
  * Lets so many requests through and answers 429 to the others: a token bucket.
  * @param {number} rate_rps
- * @param {number} burst_requests that may come at once
+ * @param {number} burst_requests that may arrive at once
  * @returns {http.RequestListener}
  */
 export function limited(rate_rps, burst_requests) {

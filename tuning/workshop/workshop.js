@@ -25,15 +25,15 @@ const DEFAULTS = { out: path.join('results', 'workshop') }
 const DEFAULT_SEED = 1
 
 const FLAGS = {
-  list: switchFlag('shows the exercises and your progress'),
-  exercise: numberFlag('plays this one (default: the first that is not solved)', 1, EXERCISES.length),
-  solution: switchFlag('plays the solution from where you are: shows its answers, and measures them'),
-  'hand-in': { value: 'FILE.json', about: 'writes what you did to one file, for the teacher' },
-  reset: switchFlag('forgets the answers and measurements of --exercise N, or of all exercises'),
+  list: switchFlag('list the exercises and your progress'),
+  exercise: numberFlag('play this one (default: the first that is not solved)', 1, EXERCISES.length),
+  solution: switchFlag('play the solution from where you are: show its answers, and measure them'),
+  'hand-in': { value: 'FILE.json', about: 'write what you did to one file, for the teacher' },
+  reset: switchFlag('forget the answers and measurements of --exercise N, or of all exercises'),
   out: { value: 'DIR', about: `folder for progress and results (default ${DEFAULTS.out})` },
   ...DATABASE_FLAG,
   seed: seedFlag(`seed of the users (default ${DEFAULT_SEED})`),
-  json: switchFlag('the progress as JSON on stdout, and nothing else there; the exercise goes to stderr'),
+  json: switchFlag('print only the progress, as JSON, on stdout; the exercise goes to stderr'),
 }
 
 /** `npm run workshop`: exercises that are decided by measurement. @type {Action} */

@@ -62,7 +62,8 @@ function boundText({ records }, low_rps, bounded_by) {
   const failed = higher.filter((record) => record.outcome.verdict === 'fail' && rateOf(record) > open_rps)
   if (failed.length > 0) {
     const fail_rps = Math.min(...failed.map(rateOf))
-    return `: ${count(fail_rps)}/s failed, and between these two, no trial could be judged, since ${bounded_by}`
+    const few = higher.some((record) => isValid(record) && rateOf(record) < fail_rps) ? 'too few trials' : 'no trial'
+    return `: ${count(fail_rps)}/s failed, and between these two, ${few} could be judged, since ${bounded_by}`
   }
   const bound = invalid.findLast(({ outcome }) => outcome.because === bounded_by)
   if (bound?.outcome.blame === 'generator') return `: more than that could not be offered, since ${bounded_by}`
@@ -146,7 +147,7 @@ function speedText({ records }) {
   const [least, middle, most] = [speed.least_ms, speed.usual_ms, speed.most_ms].map((ms) => ms.toFixed(1))
   const left = speed.others.map(({ trial }) => trial)
   const named = left.length > 1 ? `Trials ${left.slice(0, -1).join(', ')} and ${left.at(-1)}` : `Trial ${left[0]}`
-  const without = left.length > 0 ? ` ${named} did not count: the core had another speed.` : ''
+  const without = left.length > 0 ? ` ${named} did not count: the core's speed was unusual.` : ''
   return `Speed of the service's core: before the trials, a fixed piece of work usually took ${middle} ms (it ranged from ${least} to ${most} ms).${without}`
 }
 

@@ -77,7 +77,7 @@ function biasText(records) {
   if (seen.length === 0) return []
   const [counted, sampled] = [seen.map((one) => one.counted), seen.map((one) => one.sampled)].map(median)
   return [
-    `Postgres' wait events are sampled. The sampler saw ${sampled.toFixed(2)} active statements on average; by the service's own counters ${counted.toFixed(2)} were in flight, including the time on the way.`,
+    `Postgres' wait events are sampled. The sampler saw ${sampled.toFixed(2)} active statements on average; by the service's own counters ${counted.toFixed(2)} were in flight, including the time in transit.`,
   ]
 }
 

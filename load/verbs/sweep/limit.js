@@ -78,7 +78,7 @@ function unseenText({ url, start, pids = [], metrics_url, postgres_url }) {
     ...(postgres_url ? [] : ["--postgres-url: its database's waits and locks"]),
   ]
   if (url === null || hints.length === 0) return null
-  return `Not everything of the service was seen. What would show more: ${hints.join('; ')}.`
+  return `Parts of the service were not visible. Flags that show more: ${hints.join('; ')}.`
 }
 
 /** Whether a test confirmed the limit and, if so, by what. @param {SweepFindings} findings @param {Limit} limit */
@@ -130,7 +130,7 @@ function movingOf({ resource }, dosed) {
 const CONFIRMED = {
   true: 'Confirmed: relaxing this limit raised the throughput.',
   false: 'Not confirmed: relaxing it did not raise the throughput.',
-  null: 'Not confirmed: not relaxed, or not ours to relax.',
+  null: 'Not confirmed: Redline has no setting that would lift it, or did not try one.',
 }
 /** Texts if the proof tested the limit, too; the record does not say whether relaxing or slowing decided. @type {Record<string, string>} */
 const TESTED = {

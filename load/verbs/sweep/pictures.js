@@ -35,7 +35,7 @@ export function sweepPictures(findings) {
   const goodput = xyPicture(
     'goodput',
     'Successes per second against connections',
-    'A closed loop: each connection sends when its answer has come, so that more of them ask for more until nothing is left.',
+    'A closed loop: each connection sends its next request when its response arrives. More connections get more through, until the service has nothing left to give.',
     {
       x,
       y: { title: 'successes per second', unit: 'rate' },
@@ -60,11 +60,11 @@ function capacityPicture({ capacity }, all, open, marks) {
   const throughText =
     through_rps === null
       ? ''
-      : ' Up to the upright line, at least 95 % of the offered rate succeeded (the median of the trials of a rate), though perhaps too late for the SLO.'
+      : ' Left of the dashed upright line, at least 95 % of the requests succeeded (the median over the trials at a rate), though perhaps too late for the SLO.'
   return xyPicture(
     'capacity',
     'Achieved against offered',
-    `${about}On the diagonal, requests succeed at the rate at which they are offered.${throughText}`,
+    `${about}On the diagonal, every request that is offered succeeds.${throughText}`,
     {
       x: roomFor('offered per second', [0, most_rps]),
       y: { title: 'successes per second', unit: 'rate' },

@@ -90,7 +90,7 @@ function differenceText(passed, failed) {
   if (long_s > short_s) return `The failed trials lasted longer (${long_s} s against ${short_s} s).`
   const [cheap_us, dear_us] = [costOf(passed), costOf(failed)]
   if (dear_us > UNLIKE * cheap_us) {
-    return `Where it failed, a request cost the service ${dear_us.toFixed(1)} us of CPU, against ${cheap_us.toFixed(1)}.`
+    return `Where it failed, a request cost the service ${dear_us.toFixed(1)} us of CPU, against ${cheap_us.toFixed(1)} us where it passed.`
   }
   const alike = Number.isNaN(dear_us / cheap_us)
     ? 'were not longer'

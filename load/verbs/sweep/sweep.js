@@ -31,9 +31,9 @@ import { sweepTable } from './trials.js'
  */
 export const sweep = {
   name: 'sweep',
-  about: 'how much can this take, and what limits it?',
+  about: 'how many requests per second can a service take, and what limits it?',
   flags: { ...PLAN_FLAGS, ...SSH_FLAGS },
-  examples: `  npm run sweep                     about four minutes: how much can the local API take, and what limits it?
+  examples: `  npm run sweep                     about four minutes: the capacity of the local API, and what limits it
   npm run sweep -- --rates 500,1000 --duration 2s --warmup 500ms
   npm run sweep -- --rates 1000,2000,3000 --duration 30s --driver vegeta
   npm run sweep -- --driver autocannon --connections 1,8,64

@@ -103,7 +103,7 @@ export function apiThreadpool({ probes }) {
   if (hashing_mean <= hashing_threads || threads < main_core_ratio) return NOTHING
   return finding(
     hashing_mean / hashing_threads,
-    `${hashing_mean.toFixed(1)} passwords were with the ${hashing_threads} threads of libuv or waited for one`,
+    `${hashing_mean.toFixed(1)} passwords were being hashed on libuv's ${hashing_threads} threads, or waited for one`,
     `these threads used ${wholePercent(threads)} of a core, JavaScript ${wholePercent(main_core_ratio)}`,
   )
 }
@@ -129,7 +129,7 @@ export function apiBlocked({ load, traffic, probes }, slo) {
   // Short pieces of work fill a loop without blocking it, so the length of each piece counts.
   return finding(
     busy >= CORE_FULL_RATIO ? each_ms / BLOCKED_MS : loop_delay_max_ms / allowed_ms,
-    `the event loop was busy ${wholePercent(busy)} of the time and stood still for up to ${milliseconds(loop_delay_max_ms)}`,
+    `the event loop was busy ${wholePercent(busy)} of the time, and blocked for up to ${milliseconds(loop_delay_max_ms)}`,
     `a request took ${milliseconds(each_ms)} of its time`,
   )
 }
@@ -222,7 +222,7 @@ export function poolTimeout({ settings, traffic, probes }, slo) {
   const { problems, pool_used_mean } = probes.api
   const late = problems?.no_database_slot ?? 0
   const max = settings.POOL_MAX ?? probes.api.pool_max
-  const used = `; on the average ${pool_used_mean?.toFixed(1)}${max ? ` of ${max}` : ''} connections were in use`
+  const used = `; on average ${pool_used_mean?.toFixed(1)}${max ? ` of ${max}` : ''} connections were in use`
   const { POOL_CONNECT_TIMEOUT_MS: timeout_ms } = settings
   const got = `${count(late)} requests got no database connection within POOL_CONNECT_TIMEOUT_MS${timeout_ms ? `=${timeout_ms}` : ''}`
   return ofFailed(late, traffic, slo, `${got}${pool_used_mean === undefined ? '' : used}`)

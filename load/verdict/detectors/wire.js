@@ -85,7 +85,7 @@ export function network({ traffic, probes }) {
   const outside_ms = Math.max(0, sent_ms - inside_ms)
   return finding(
     (outside_ms / sent_ms / NETWORK_SHARE) * Math.min(1, outside_ms / NETWORK_MS),
-    `of ${milliseconds(sent_ms)} from sending to answer, on the average, ${milliseconds(inside_ms)} passed in the service`,
+    `of ${milliseconds(sent_ms)} from sending to answer, on average, ${milliseconds(inside_ms)} passed in the service`,
     `${count(retransmits)} of ${count(segments_sent)} segments were sent again`,
     ...(tracking_drops > 0
       ? [`connection tracking dropped ${count(tracking_drops)} packets: its table was full (nf_conntrack_max)`]

@@ -55,7 +55,7 @@ export async function startNullServer(cores) {
   const command = [process.execPath, ...NODE_FLAGS, NULL_SERVER]
   const { child, exited, stop } = startChild(command, { cores, stdio: ['ignore', 'pipe', 'inherit'] })
   const died = exited.then(({ code, signal }) => {
-    throw new Error(`the null server ended by itself (${signal ?? `code ${code}`})`)
+    throw new Error(`the null server ended unexpectedly (${signal ?? `code ${code}`})`)
   })
   died.catch(() => {})
   const [port] = await Promise.race([once(/** @type {Readable} */ (child.stdout), 'data'), died])

@@ -27,7 +27,7 @@ export const LIMITS = {
   // bind() (Linux' __inet_hash_connect, inet_csk_get_port), so needing those ports is only a warning.
   ports: {
     what: 'ports for connections',
-    why: 'each connection to the service takes one; without, connecting fails with EADDRNOTAVAIL (client:ports)',
+    why: 'each connection to the service takes one; when none is left, connecting fails with EADDRNOTAVAIL (client:ports)',
     mend: 'widen the range: sysctl -w net.ipv4.ip_local_port_range="1024 65535", or load from more addresses (--local-addresses, --load-hosts), or wait a minute for TIME_WAIT to end',
     of: 'load',
     look({ ephemeral_ports, time_wait }, { connections, addresses = 1 }) {
@@ -67,20 +67,20 @@ export const LIMITS = {
   // after a second (RFC 6298, 2.1).
   backlog: {
     what: 'accept queue',
-    why: 'connections that come at once and do not fit into it are tried again a second later, which looks like a slow service',
-    mend: 'raise LISTEN_BACKLOG and net.core.somaxconn to hold all connections that may come at once',
+    why: 'connections that arrive at once and overflow it are retried a second later, which looks like a slow service',
+    mend: 'raise LISTEN_BACKLOG and net.core.somaxconn to the number of connections that may arrive at once',
     of: 'api',
     look({ somaxconn }, plan) {
       if (plan.backlog === null || somaxconn === null) return null
       const size = Math.min(plan.backlog, somaxconn)
       const most = Math.min(plan.connections, plan.at_once ?? plan.connections)
-      const value = `${count(size)} (backlog ${count(plan.backlog)}, somaxconn ${count(somaxconn)}), ${count(most)} may come at once`
+      const value = `${count(size)} (backlog ${count(plan.backlog)}, somaxconn ${count(somaxconn)}), ${count(most)} may arrive at once`
       return { isOk: size === plan.backlog && size >= most, isUsable: true, value }
     },
   },
   pool: {
     what: 'database connections',
-    why: 'beyond them Postgres refuses with 53300, and requests with it',
+    why: 'beyond that number, Postgres refuses connections (53300), and requests fail',
     mend: 'all pools together have to stay below SHOW max_connections',
     of: 'lab',
     look({ database_connections: database }, { pool_max }) {

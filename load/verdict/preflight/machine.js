@@ -14,7 +14,7 @@ const MAX_GENERATOR_RATIO = 0.8
 
 /** Reasons why the measured ceiling is only a lower bound. @type {Record<string, string>} */
 const AT_LEAST = {
-  server: 'at least: the null server was full first',
+  server: 'at least: the null server was saturated first',
   neither: 'at least: neither the generator nor the null server got a whole core',
 }
 
@@ -28,14 +28,14 @@ export const MACHINE = {
     look({ cores }) {
       if (!cores) return null
       const { allowed, pinned } = cores
-      if (pinned) return { isOk: true, value: `core ${pinned.api} for the API, ${pinned.others} for all else` }
+      if (pinned) return { isOk: true, value: `core ${pinned.api} for the API, ${pinned.others} for everything else` }
       const value = `${count(allowed)} of at least ${CORES_NEEDED} cores: nothing is pinned`
       return { isOk: false, isUsable: allowed >= CORES_NEEDED, value }
     },
   },
   'cpu-quota': {
     what: 'CPU quota of this group',
-    why: 'who has used it up stands still for the rest of each period (100 ms), which looks like a slow service',
+    why: 'whatever has used it up is paused for the rest of each period (100 ms), which looks like a slow service',
     mend: 'lift the limit (cpu.max; --cpus of a container, limits.cpu of a pod)',
     of: 'machine',
     look({ cpu_quota_cores: quota_cores, cores }) {
@@ -48,15 +48,15 @@ export const MACHINE = {
   },
   steal: {
     what: 'CPU taken by the host',
-    why: 'a core that the host gives to others is slow for reasons that no probe in here sees',
-    mend: 'measure at another time, or on a machine whose cores are its own',
+    why: 'while the host runs others on a core, that core is slow for reasons that no probe on this machine can see',
+    mend: 'measure at another time, or on a machine with dedicated cores',
     of: 'machine',
     look: ({ steal_ratio: ratio }) => atMost(MAX_STEAL_RATIO, ratio, 'of all cores'),
   },
   'other-processes': {
-    what: 'CPU that others use now',
+    what: 'CPU used by others',
     why: 'the service, the generator and Postgres get only what is left',
-    mend: 'end what else runs (top shows it), then look again',
+    mend: 'stop other programs (top shows them), then run this again',
     past: 'when the run began, other programs used',
     of: 'machine',
     look({ busy, busiest }) {
@@ -69,25 +69,25 @@ export const MACHINE = {
   },
   pressure: {
     what: 'waiting for a core, last 10 s',
-    why: 'there were more processes that wanted to run than cores; what still runs would be measured with the service',
-    mend: 'wait some seconds and look again; top shows what runs',
+    why: 'more processes wanted to run than there are cores; whatever still runs is measured along with the service',
+    mend: 'wait a few seconds and run this again; top shows what is running',
     past: 'in the 10 s before the run began, programs waited for a core',
     of: 'machine',
     look: ({ pressure_ratio: ratio }) => atMost(MAX_PRESSURE_RATIO, ratio, 'of the time'),
   },
   'generator-ceiling': {
     what: 'what the generator can do',
-    why: `above ${percent(MAX_GENERATOR_RATIO)} of that it is late itself, and its latencies are not those of the service`,
+    why: `above ${percent(MAX_GENERATOR_RATIO)} of that, the generator itself is late, and the latencies are not the service's`,
     mend: 'plan a lower rate, or put the generator on a machine of its own',
     of: 'lab',
     look({ ceiling }, { rate_rps }) {
       if (!ceiling) return null
       if ('failed' in ceiling)
-        return { isOk: false, value: ceiling.failed, mend: 'mend what else is bad, and look again' }
+        return { isOk: false, value: ceiling.failed, mend: 'fix what else is bad, then run this again' }
       const { ceiling_rps, bound_by } = ceiling
       const rate = rate_rps ?? 0
       const planned = rate_rps === null ? 'the rate is not known yet' : `${count(rate_rps)}/s planned`
-      const value = `${count(Math.round(ceiling_rps))}/s ${AT_LEAST[String(bound_by)] ?? 'against a null server'}; ${planned}`
+      const value = `${count(Math.round(ceiling_rps))}/s ${AT_LEAST[String(bound_by)] ?? 'against a null server, which does nothing'}; ${planned}`
       // If something else was the bottleneck, the generator may still manage the rate. Above what the null server can take,
       // there is no way to show that it does.
       const isUsable = bound_by === 'neither' || (bound_by === 'server' && rate <= ceiling_rps)

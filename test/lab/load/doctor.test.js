@@ -53,7 +53,7 @@ t.test(
     )
     t.match(stdout, /^bad +open files, API +hard limit 100 \(soft 100\), 50,058 needed\n/m)
     t.match(stdout, /^bad +database connections +\d+ free .*, 10,000 needed\n +why: .*\n +fix: +set POOL_MAX=/m)
-    t.match(stdout, /^warn +accept queue +511 .* 40,000 may come at once\n/m)
+    t.match(stdout, /^warn +accept queue +511 .* 40,000 may arrive at once\n/m)
     t.match(stdout, /^(bad|warn) +what the generator can do +[\d,]+\/s .*1,000,000\/s planned\n/m)
     t.match(stdout, /\n\n\d+ bad, \d+ warn, \d+ unseen, \d+ ok\n$/)
     t.match(stderr, /redline: no trustworthy answer: a run here would be spoiled: .*database connections/)

@@ -93,7 +93,7 @@ t.test('when the line to the host is cut', { skip: withoutHosts() ?? withoutSshd
       await box.run(['kill', '-KILL', String(api?.pid)])
       const { code, stderr } = await lab.ended
       t.equal(code, 1)
-      t.match(stderr, /the run broke off: the API ended by itself \(SIGKILL\); its last words: .*"listening"/)
+      t.match(stderr, /the run broke off: the API ended unexpectedly \(SIGKILL\); its last output: .*"listening"/)
       t.equal(fs.readFileSync(`${out}/api.log`, 'utf8').match(/"listening"/g)?.length, 1, 'its log came back once')
       t.strictSame(ourProcesses(box), [])
     })

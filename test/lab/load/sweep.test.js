@@ -126,7 +126,7 @@ t.test('what breaks a run off', { jobs: 2 }, async (t) => {
     process.kill(readTrials(out)[0].target.pid, 'SIGKILL')
     const { code, stderr } = await lab.ended
     t.equal(code, 1)
-    t.match(stderr, /no trustworthy answer: the run broke off: the API ended by itself \(SIGKILL\)/)
+    t.match(stderr, /no trustworthy answer: the run broke off: the API ended unexpectedly \(SIGKILL\)/)
     const trials = readTrials(out)
     t.ok(trials.length < rates.length)
     conserves(t, trials)

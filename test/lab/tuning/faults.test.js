@@ -12,7 +12,7 @@ t.test('faults: what is planted is named, its limit is relaxed, and nothing of i
   const { url } = await newDatabase(t)
   const flags = ['--only', 'few-files,few-connections', '--duration', '1s']
   const { out, run, stdout } = await smoke(t, 'faults', flags, { databaseUrl: url })
-  t.match(stdout, '2 of 2 were named right.')
+  t.match(stdout, 'Named correctly: 2 of 2.')
   t.match(readFileSync(`${out}/report.md`, 'utf8'), /\| few-files .*: NOFILE=1024/, 'and the limit was relaxed')
   t.equal(run.problem, null)
   // A trigger makes statements slow, so that few connections are a limit.
@@ -39,7 +39,7 @@ t.test('a CPU quota is planted, named and removed', { skip: quotaProblem() ?? fa
   const { code, stdout, stderr } = await startLab(['faults', '--only', 'cpu-quota', '--duration', '1s', '--out', out])
     .ended
   t.equal(code, 0, stderr)
-  t.match(stdout, '1 of 1 were named right.')
+  t.match(stdout, 'Named correctly: 1 of 1.')
   const [{ target, probes }] = readTrials(out)
   t.equal(probes.api.quota_cores, 0.05)
   t.ok(probes.api.throttled_ratio > 0.5, `throttled ${probes.api.throttled_ratio} of the time`)

@@ -164,7 +164,7 @@ const CASES = [
         ],
       )
       t.match(stdout, 'yes: POOL_MAX=4')
-      t.match(stdout, '2 of 2 were named right.')
+      t.match(stdout, 'Named correctly: 2 of 2.')
     },
   },
   {

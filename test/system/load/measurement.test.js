@@ -57,7 +57,7 @@ t.test('a measurement keeps its rows and writes its report', async (t) => {
   t.equal(stdout, `\nIt counts to 2.\n\n${out}/report.md\n${out}/report.html\n`)
   const report = fs.readFileSync(`${out}/report.md`, 'utf8')
   t.match(report, /^# Redline counting: \S+\n\nIt counts to 2\.\n\n## How it was measured\n/)
-  t.match(report, `- Command: \`npm run counting -- --to 2 --out ${out}\`.\n\n## Where\n`)
+  t.match(report, `- Command: \`npm run counting -- --to 2 --out ${out}\`.\n\n## Machine and versions\n`)
   t.notMatch(report, /undefined|NaN|not ours/)
 
   const shell = createShell()
@@ -94,7 +94,7 @@ t.test('Ctrl-C keeps what was measured, or nothing where that is nothing', async
   t.match(late.stderr, `interrupted; what it measured is in ${late.out}\n`)
   t.match(
     fs.readFileSync(`${late.out}/report.md`, 'utf8'),
-    '- The run was interrupted; this is what it had measured by then.',
+    '- The run was interrupted; this is what it had measured so far.',
   )
   const early = await count(t, [], at(1))
   t.equal(early.code, 130)

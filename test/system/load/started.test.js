@@ -141,7 +141,7 @@ t.test('a service that is not ready in time is an error in one line, with its la
   const command = ['sh', '-c', 'echo still booting; exec sleep 60']
   await t.rejects(startService('the service', command, { ...options, cores: null }), {
     constructor: NotReady,
-    message: 'the service was not ready within 0.5 s; its last words: still booting',
+    message: 'the service was not ready within 0.5 s; its last output: still booting',
   })
 })
 
@@ -152,7 +152,7 @@ t.test('the last words of a service are at the end of its log, however large tha
   fs.truncateSync(logFile, 600e6)
   const program = `console.log('\\n\\u001b[31mbye\\u001b[0m')`
   const how = { cores: null, logFile, isReady: async () => false, stopGrace_ms: 1000 }
-  await t.rejects(startService('it', [process.execPath, '-e', program], how), { message: /; its last words: bye$/ })
+  await t.rejects(startService('it', [process.execPath, '-e', program], how), { message: /; its last output: bye$/ })
 })
 
 t.test('the last words of a crashed program are the cause of the crash, not the lines printed after it', async (t) => {
@@ -160,10 +160,10 @@ t.test('the last words of a crashed program are the cause of the crash, not the 
   const how = { cores: null, logFile, isReady: async () => false, stopGrace_ms: 1000 }
   const crash = `console.log('listening'); throw Object.assign(new TypeError('no such port'), { code: 'EX', at: { x: 1 } })`
   await t.rejects(startService('it', [process.execPath, '-e', crash], how), {
-    message: /; its last words: TypeError: no such port\b/,
+    message: /; its last output: TypeError: no such port\b/,
   })
   const logged = `console.log('Error: an old one'); console.log('bye'); process.exit(3)`
-  await t.rejects(startService('it', [process.execPath, '-e', logged], how), { message: /; its last words: bye$/ })
+  await t.rejects(startService('it', [process.execPath, '-e', logged], how), { message: /; its last output: bye$/ })
 })
 
 t.test('children end when the lab exits, also where the kernel does not end them', async (t) => {

@@ -152,7 +152,7 @@ t.test('npm run database ends when Postgres does', async (t) => {
   process.kill(pid, 'SIGINT')
   const [said, [code]] = await Promise.all([child.stderr.toArray(), once(child, 'exit')])
   t.equal(code, 1)
-  t.match(Buffer.concat(said).toString(), /Postgres ended by itself/)
+  t.match(Buffer.concat(said).toString(), /Postgres ended unexpectedly/)
   t.notOk(fs.existsSync(path.dirname(folder)))
 })
 

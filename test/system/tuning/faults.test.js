@@ -46,7 +46,7 @@ t.test('of a part that broke off in its network namespace nothing is adopted', a
   const { preparing, kept } = await prepared(t, [trialOf(0)])
   await t.rejects(preparing, {
     message:
-      'expected few-ports in each of 2 blocks, measured in a network namespace of its own, got none of few-ports in block 2; its last words: redline: the database has gone',
+      'expected few-ports in each of 2 blocks, measured in a network namespace of its own, got none of few-ports in block 2; its last output: redline: the database has gone',
   })
   t.strictSame(kept, [])
 })

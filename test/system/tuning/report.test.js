@@ -206,7 +206,7 @@ t.test('what cannot be shown is refused', async (t) => {
     [[sweep, soak], /expected runs of one verb, got one of sweep and one of soak/],
     [[sweep, '--out', soak], /--out: expected a new or empty folder/],
     [[sweep, other, '--out', sweep], /--out: expected a new or empty folder/],
-    [[sweep, '--nonsense'], /--help lists what is known/],
+    [[sweep, '--nonsense'], /--help lists the flags/],
   ]
   for (const [argv, message] of /** @type {[string[], RegExp][]} */ (cases)) {
     await t.rejects(runReport(...argv), { message }, String(message))

@@ -23,12 +23,12 @@ const WRONG = {
   'crash-test': [[['--blocks', '0'], /--blocks: expected a whole number from 1 to 10000, got "0"/]],
   generators: [
     [['--blocks', 'none'], /--blocks: expected .*, got "none"/],
-    [['--resume', 'results'], /--help lists what is known/],
+    [['--resume', 'results'], /--help lists the flags/],
   ],
   gate: [
     [
       ['--base', 'HEAD', '--start', 'node x.js', '--database-url', 'postgres://a/b'],
-      /--database-url: expected a run that loads our own API, got a gate that does not: give other services/,
+      /--database-url: expected a run that loads our own API, got a gate that does not: configure the database/,
     ],
     [[], /--base: expected a commit, branch or tag/],
     [['--url-base', 'http://a.test/'], /--url-base: requires --url-head/],

@@ -59,7 +59,7 @@ export function budgetBlocks({ plan, budgets }, name) {
   ]
   const [consumer] = plan.consumers
   const rate = DRIVERS[consumer].loop === 'open' ? ` at ${count(plan.rate_rps)}/s` : ''
-  const about = `**${title}**, ${consumer}${rate}, us; with ${wholePercent(CONFIDENCE)} confidence, none of the intervals of this table misses:`
+  const about = `**${title}**, ${consumer}${rate}, us; with ${wholePercent(CONFIDENCE)} confidence, every interval in this table holds the true value:`
   const head = ['stage', 'removed after those above', 'of the whole', 'removed alone', '']
   return [
     ...titled(about, head, rows, { name: `budget-${name}` }),

@@ -69,7 +69,7 @@ export function ratioBlocks(closed) {
     const texts = speeds.map((one) => (one.isLimited && one.pairs > 0 ? GENERATOR_LIMIT : ratioText(one)))
     return [removedText(without), ...texts, effectText(speeds)]
   })
-  const about = `**Throughput without a stage**, as a ratio to the whole; with ${wholePercent(CONFIDENCE)} confidence, none of the intervals of this table misses:`
+  const about = `**Throughput without a stage**, as a ratio to the whole; with ${wholePercent(CONFIDENCE)} confidence, every interval in this table holds the true value:`
   const head = ['removed', ...closed.map(({ consumer }) => consumer), 'effect']
   return titled(about, head, [whole, ...rows], { name: 'speeds' })
 }
@@ -127,7 +127,7 @@ export function workBlocks(closed) {
   const rows = closed[0].times.map(({ without }, i) => {
     return [removedText(without), ...closed.map(({ times }) => timeText(times[i]))]
   })
-  const about = `Time in seconds. A trial ends after a time, not after a number of requests; so this is its time up to the last answer, divided by its successes, times ${count(REQUESTS)}. With ${wholePercent(CONFIDENCE)} confidence, none of the intervals of this table misses.`
+  const about = `Time in seconds. A trial ends after a time, not after a number of requests; so this is its time up to the last answer, divided by its successes, times ${count(REQUESTS)}. With ${wholePercent(CONFIDENCE)} confidence, every interval in this table holds the true value.`
   return [
     heading(`Time for ${count(REQUESTS)} requests`, { detail: true }),
     ...titled(about, ['removed', ...closed.map(({ consumer }) => `${consumer}, s`)], rows, { name: 'work' }),

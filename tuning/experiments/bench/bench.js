@@ -36,7 +36,7 @@ const TRIES = 3
 /** Measures the cost of an insert here, and in the same service with other libraries. @type {Experiment<BenchPlan, BenchFindings>} */
 export const bench = {
   name: 'bench',
-  about: 'what does an insert cost here, and elsewhere?',
+  about: 'what does an insert cost in this API, and with other frameworks?',
   details: 'All servers run at once and are loaded in turn, so the figures in a ratio are measured seconds apart.',
   flags: {
     blocks: blocksFlag('contender is measured', DEFAULTS.blocks),

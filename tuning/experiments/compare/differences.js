@@ -64,7 +64,7 @@ export function answerSentence(differences) {
     .filter(({ because }) => because !== '')
     .map(({ about, because }) => `${about} (${because})`)
   return [
-    apart.join('; ') || (known.length > 0 ? 'Nothing tells A from B' : 'Nothing could be compared'),
+    apart.join('; ') || (known.length > 0 ? 'No difference between A and B is clear' : 'Nothing could be compared'),
     ...(ties.length > 0 ? [`Tied: ${ties.join(', ')}`] : []),
     ...(others.length > 0 ? [`Not compared: ${others.join(', ')}`] : []),
   ]

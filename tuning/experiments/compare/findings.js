@@ -133,7 +133,7 @@ function boundOf(maxima) {
   if (lost) return { rps, because: lost }
   const rising = maxima.filter((maximum) => maximum.rising)
   if (2 * rising.length <= maxima.length) return null
-  return { rps, because: `the last rung, ${count(rising[0].workers)} workers, still brought more` }
+  return { rps, because: `the last rung, ${count(rising[0].workers)} workers, still raised the throughput` }
 }
 
 /** The rate at which a side begins to fail requests, and the failure. @param {ComparePlan} plan @param {Records} own @param {string} side */

@@ -38,9 +38,9 @@ const CLOSED = { driver: 'autocannon', loop: /** @type {const} */ ('closed'), ra
 /** Does the diagnosis name the limit that was planted? @type {Experiment<FaultsPlan, FaultsFindings>} */
 export const faults = {
   name: 'faults',
-  about: 'is the limit that is named the one that was planted?',
+  about: 'does Redline name the limit that was planted?',
   details: `Plants one fault after another, for real, and reports which limit is named.\n\n${Object.entries(FAULTS)
-    .map(([name, { resource, about }]) => `  ${name.padEnd(22)} ${resource.padEnd(21)} ${about}`)
+    .map(([name, { resource, about }]) => `  ${name.padEnd(23)} ${resource.padEnd(22)} ${about}`)
     .join('\n')}`,
   flags: {
     blocks: blocksFlag('fault is planted', DEFAULTS.blocks),
@@ -49,7 +49,7 @@ export const faults = {
     proof: switchFlag(
       'also prove each limit by dose, and plant faults that only a proof can name (one to two minutes each)',
     ),
-    only: { value: 'A,B,C', about: 'some of them', ...someOf(NAMES) },
+    only: { value: 'A,B,C', about: 'only these faults', ...someOf(NAMES) },
     seed: seedFlag(`seed of the users (default ${DEFAULTS.seed})`),
     inside: switchFlag('internal: set when a run restarts itself in a network namespace'),
     ...SSH_FLAGS,
@@ -70,7 +70,7 @@ export const faults = {
     const missing = missingIn({ repeats: plan.repeats, faults: names }, records)
     if (missing.length > 0) {
       const expected = `expected ${names.join(', ')} in each of ${plan.repeats} blocks, measured in a network namespace of its own`
-      throw new Error(`${expected}, got none of ${missing.join(', ')}; its last words: ${words}`)
+      throw new Error(`${expected}, got none of ${missing.join(', ')}; its last output: ${words}`)
     }
     // With trials, it is a run that can be resumed, even if no target of ours is opened later.
     results.writeRun(run)

@@ -81,11 +81,11 @@ export function report({ found, tried, right, skipped }) {
     items: cases.map(({ limit }) => `${limit.resource}: ${limit.evidence.join('; ')}.`),
   }))
   return [
-    answer(`${right} of ${tried} were named right.`),
+    answer(`Named correctly: ${right} of ${tried}.`),
     ...(skipped ? [paragraph(`Skipped: ${skipped}.`)] : []),
     namedTable(found),
     ...dosedTable(found),
-    heading('What each was named for', { detail: true }),
+    heading('What Redline named for each fault', { detail: true }),
     list(evidence),
   ]
 }

@@ -238,4 +238,4 @@ function loadTable(loads) {
 const METHOD =
   'Latency counts from the intended send time, so it grows without bound where the service neither serves nor refuses all that is offered. Each half load begins 2 s after the load before it. A trial is compared with the closed loops of its own block; the figures are medians of the valid trials, in brackets the least and the most, the errors are totals, and RSS is the most.'
 const SPLIT =
-  'The time in the service counts from the sending. Before that a request waits in its client for a free connection, which no service can shorten except by answering as fast as is offered.'
+  '*p99 in the service* counts from sending. Before that, a request waits in its client for a free connection; a service can shorten this wait only by keeping up with the offered rate.'

@@ -23,7 +23,7 @@ const CONNECTIONS = 64
 /** What does one more process of the API bring? @type {Experiment<ProcessesPlan, ReturnType<typeof analyse>>} */
 export const processes = {
   name: 'processes',
-  about: 'what does one more process of the API bring, behind HAProxy?',
+  about: 'how much does one more API process bring, behind HAProxy?',
   details:
     'Compares one process on its own with one, two, and one for each core but one behind HAProxy (apt-get install haproxy).',
   flags: {

@@ -44,7 +44,7 @@ const SUCCESS_RATIO = 0.99
 /** How many clients until latency passes a ceiling, at what cost? @type {Experiment<RampPlan, RampFindings>} */
 export const ramp = {
   name: 'ramp',
-  about: 'how many clients until latency passes a ceiling, at what cost?',
+  about: 'how many clients until the latency passes a ceiling, and at what cost?',
   flags: {
     a: { value: 'URL|FILE', about: `${SIDE} (default: the local API)`, ...sideFlag('a') },
     b: { value: 'URL|FILE', about: 'a second one, to see how many A match one B', ...sideFlag('b') },

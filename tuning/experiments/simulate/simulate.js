@@ -20,7 +20,7 @@ const AT_ONCE = 20
 /** How good is the search for the capacity? @type {Measurement} */
 export const simulate = {
   name: 'simulate',
-  about: 'how good is the search for the capacity?',
+  about: 'how often does the search find the true capacity?',
   details: 'Searches synthetic services whose capacity is known, and counts how often the interval holds it.',
   flags: {
     runs: numberFlag(`searches of each kind of service (default ${DEFAULTS.runs})`, 1, 1_000_000),

@@ -45,8 +45,8 @@ const KNOB_LINES = Object.entries(KNOBS).map(([name, { about, levels }]) => {
 /** Which knob matters, by how much? @type {Experiment} */
 export const tune = {
   name: 'tune',
-  about: 'which knob matters, by how much?',
-  details: `Measures every combination of settings in randomised blocks, and reports what each knob does.\nBefore that, the limit of the first one is proven, which says which knobs can matter at all.\n\nKnobs, with the levels of --preset full:\n${KNOB_LINES.join('\n')}`,
+  about: 'which knob matters, and by how much?',
+  details: `Measures every combination of settings in randomised blocks, and reports what each knob does.\nBefore that, it proves the limit of the first combination: that tells which knobs can matter at all.\n\nKnobs, with the levels of --preset full:\n${KNOB_LINES.join('\n')}`,
   flags: {
     preset: {
       value: 'NAME',

@@ -32,8 +32,8 @@ const COMMITTED_FILES = /^(run\.json|trials\.ndjson|report\.md|.*\.svg)$/
 
 /** `npm run evidence`: measures all runs that the pages quote, one after the other. @param {readonly KeptRun[]} [runs] @param {number} [rest_ms] between two @returns {Action} */
 export const campaignOf = (runs = RUNS, rest_ms = REST_MS) => ({
-  about: 'measure again what the pages quote: hours',
-  details: `The runs, in this order: ${runs.map(({ name, minutes }) => `${name} (${minutes} min)`).join(', ')}.\nA run that was cut off goes on where it was; a finished one is not repeated. All of them must be of one commit and one machine.`,
+  about: 'measure everything again that the pages quote (about six hours)',
+  details: `The runs, in this order: ${runs.map(({ name, minutes }) => `${name} (${minutes} min)`).join(', ')}.\nAn interrupted run continues where it stopped; a finished one is not repeated. All runs must come from one commit and one machine.`,
   flags: {
     out: { value: 'DIR', about: 'folder of the runs (default results/evidence)' },
     only: { value: 'A,B', about: 'these runs', ...someOf(runs.map(({ name }) => name)) },

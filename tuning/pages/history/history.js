@@ -26,11 +26,11 @@ import { changePoints, LEAST_TO_CHANGE } from './change-points.js'
 
 /** `npm run history`: the sweeps in a folder over time. @type {Action} */
 export const history = {
-  about: 'capacity over time, with its changes: kept sweeps comparable to the newest',
+  about: 'how has the capacity changed over time? Compares the sweeps in a folder with the newest',
   operands: 'DIR',
   flags: {
     out: { value: 'DIR', about: 'new or empty folder for a page with a picture (default: only the table)' },
-    'across-machines': switchFlag('runs of different machines, too'),
+    'across-machines': switchFlag('include runs of other machines'),
   },
   examples: `  npm run history -- results
   npm run history -- results --out results/history`,

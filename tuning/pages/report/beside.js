@@ -31,7 +31,7 @@ export function besideBlocks(sources, { answers, capacities, figures }, differen
       'Capacities are compared by the ends of their intervals: they are tied if these overlap.',
       'The runs were made one after the other, so the ratios include whatever changed on the machine between them; `npm run compare` and `npm run tune` alternate instead.',
     ]),
-    heading('Where', { folded: true }),
+    heading('Machine and versions', { folded: true }),
     list(sources.map(({ name, run, records }) => ({ text: `${name}:`, items: conditionsOf(run, records) }))),
   ]
 }

@@ -27,9 +27,9 @@ const FLAGS = {
   },
   class: {
     value: 'DIR',
-    about: "everybody's capacities and guesses, from a folder with the results or the hand-in of each student",
+    about: 'show the guesses and capacities of a class, from a folder with the results or the hand-in of each student',
   },
-  'across-machines': switchFlag('runs of different machines, too; the page says so on top'),
+  'across-machines': switchFlag('allow runs of different machines; the page says so at the top'),
 }
 
 /** `npm run report`: reports a run again, or several side by side. @param {Record<string, Verb | Action>} verbs of the runs @returns {Action} */

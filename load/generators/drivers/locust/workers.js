@@ -20,7 +20,9 @@ export function startHere(args, cwd, stdout = 'ignore') {
   const words = collect(child.stderr)
   child.stdin?.on('error', () => {})
   const ended = once(child, 'exit').then(([code, by]) => {
-    throw new Error(`locust ended by itself (${by ?? `code ${code}`}): ${words().trim().slice(-500) || '(no words)'}`)
+    throw new Error(
+      `locust ended unexpectedly (${by ?? `code ${code}`}): ${words().trim().slice(-500) || '(no words)'}`,
+    )
   })
   ended.catch(() => {})
   const stop = async () => {
@@ -51,7 +53,7 @@ start\\ *)
     cleanup: 'cd /; rm -rf "$folder"',
   })
   const byItself = remote.heard('ended').then(([code]) => {
-    throw new RemoteError(`${host}: locust ended by itself (code ${code}): ${remote.words().slice(-500)}`)
+    throw new RemoteError(`${host}: locust ended unexpectedly (code ${code}): ${remote.words().slice(-500)}`)
   })
   const ended = Promise.race([byItself, remote.lost])
   ended.catch(() => {})

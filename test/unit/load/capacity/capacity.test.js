@@ -312,7 +312,7 @@ t.test('a core that changes its speed leaves no answer if that takes away one si
   const slow = timed((record) => (isFail(record) ? 9.6 : 5))
   const { capacity, problem } = answerOf(PLAN, slow)
   t.equal(capacity?.high_rps, null, 'no fail counts')
-  t.match(problem, /same work took it 5\.0 to 9\.6 ms/)
+  t.match(problem, /same work took 5\.0 to 9\.6 ms/)
   t.match(problem, /too few are left to bound the capacity from above/)
 
   const late = { verdict: 'invalid', because: 'late', blame: 'generator' }

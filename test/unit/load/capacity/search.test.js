@@ -246,7 +246,7 @@ t.test('searchProblem says why there is no trustworthy answer', async (t) => {
     ['', /^expected a rate with enough valid trials, got none: 0 of 0 were invalid/, 'no trial'],
     ['700I 700I 700I', /^expected a rate .* 3 of 3 were invalid/, 'no valid trial'],
     ['700P 980F', /^the search had not settled after 2 trials: 700\/s passed, 980\/s failed/, 'cut off'],
-    ['700P 980F 980S 980S', /after 4 trials, of which 2 did not count, .* speed than usual: 700\/s/, 'at two speeds'],
+    ['700P 980F 980S 980S', /after 4 trials, of which 2 did not count, .* speed was unusual: 700\/s/, 'at two speeds'],
     ['900P 980F 900P 980F 900I@8 900I@8 900I@8', /^expected a rate .* 3 of 7 were/, 'a rate that cannot be confirmed'],
     ['7000P', /: 7,000\/s passed, none failed$/, 'a rate of four digits'],
     ['700P', /not settled after 1 trials: 700\/s passed, none failed$/, 'no upper bound'],

@@ -114,7 +114,7 @@ t.test('an unknown flag is refused with the one that was probably meant, if any 
     t.type(error, UsageError, flag)
     const [name] = flag.split('=')
     const hint = likely ? `did you mean --${likely}? ` : ''
-    t.equal(error.message, `expected a flag of this verb, got ${name}; ${hint}--help lists what is known`)
+    t.equal(error.message, `expected a flag of this verb, got ${name}; ${hint}--help lists the flags`)
   }
 })
 

@@ -112,7 +112,7 @@ t.test(
       'Trials of 2 s after 0.5 s of warm-up or more.',
       'The API ran on core 0 alone.',
       'Command: `npm run made-up -- --seed 7`, seed 7.',
-      '## Where',
+      '## Machine and versions',
       'a CPU, 2 cores, 8 GiB, a kernel',
     ]
     const places = order.map((part) => text.indexOf(part))

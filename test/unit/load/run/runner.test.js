@@ -35,7 +35,11 @@ async function goesOn(t, folder) {
 
 /** @type {[string, Error, RegExp][]} */
 const DEATHS = [
-  ['a service that dies', new ServiceEnded('the API', 1, null, 'out of memory'), /the API ended by itself \(code 1\)/],
+  [
+    'a service that dies',
+    new ServiceEnded('the API', 1, null, 'out of memory'),
+    /the API ended unexpectedly \(code 1\)/,
+  ],
   ['a generator that ends', new Error("the generator's process ended (SIGKILL)"), /the generator's process ended/],
 ]
 
@@ -106,7 +110,7 @@ t.test('a search starts its target again for the trials that decide, and leaves 
 /** @type {[string, Error, number, RegExp][]} */
 const REFUSALS = [
   ['a wrong configuration', new UsageError('POOL_MAX: expected 1 to 10000, got 0'), 2, /^redline: POOL_MAX: expected/],
-  ['a service that ended', new ServiceEnded('the API', 2, null, 'oops'), 1, /^redline: the API ended by itself/],
+  ['a service that ended', new ServiceEnded('the API', 2, null, 'oops'), 1, /^redline: the API ended unexpectedly/],
 ]
 
 for (const [what, error, code, message] of REFUSALS) {

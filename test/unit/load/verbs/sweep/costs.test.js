@@ -34,7 +34,7 @@ t.test('the bias of the sampler is stated where counters exist', async (t) => {
   const texts = costBlocks({ capacity, records: [seen] }).flatMap((block) => (block.kind === 'text' ? block.text : []))
   t.match(
     texts.at(-1),
-    "saw 0.40 active statements on average; by the service's own counters 0.60 were in flight, including the time on the way.",
+    "saw 0.40 active statements on average; by the service's own counters 0.60 were in flight, including the time in transit.",
   )
 })
 

@@ -84,7 +84,7 @@ t.test('without rates: the capacity is searched for, and the limit named', async
   t.match(run.limit, { resource: 'rate-limit', confirmed: null }, 'nothing of a service behind a URL is ours to relax')
   t.match(stdout, /Capacity: [\d,.]+ to [\d,.]+\/s, ± [\d.]+ %/)
   t.match(stdout, /Limit: rate-limit: something in front of the service limits the rate/)
-  t.match(stdout, /Not everything of the service was seen/)
+  t.match(stdout, /Parts of the service were not visible/)
 })
 
 t.test('--json prints the answer and nothing else', async (t) => {

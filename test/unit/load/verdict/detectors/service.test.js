@@ -156,7 +156,7 @@ t.test('a service is busy with garbage, with passwords, with one long piece of w
       { probes: { api: hashing } },
       2,
       [
-        '8.0 passwords were with the 4 threads of libuv or waited for one',
+        "8.0 passwords were being hashed on libuv's 4 threads, or waited for one",
         'these threads used 250 % of a core, JavaScript 50 %',
       ],
     ],
@@ -167,7 +167,7 @@ t.test('a service is busy with garbage, with passwords, with one long piece of w
       { probes: { api: { ...hashing, hashing_threads: 2 } } },
       4,
       [
-        '8.0 passwords were with the 2 threads of libuv or waited for one',
+        "8.0 passwords were being hashed on libuv's 2 threads, or waited for one",
         'these threads used 250 % of a core, JavaScript 50 %',
       ],
     ],
@@ -177,7 +177,7 @@ t.test('a service is busy with garbage, with passwords, with one long piece of w
       { probes: { api: { ...hashing, cpu_core_ratio: 1 } } },
       2,
       [
-        '8.0 passwords were with the 4 threads of libuv or waited for one',
+        "8.0 passwords were being hashed on libuv's 4 threads, or waited for one",
         'these threads used 50 % of a core, JavaScript 50 %',
       ],
     ],
@@ -185,7 +185,7 @@ t.test('a service is busy with garbage, with passwords, with one long piece of w
   const loop = { main_core_ratio: 0.2, run_delay_ratio: 0.1, elu_ratio: 0.4, loop_delay_max_ms: 50 }
   const traffic = { achieved_rps: 100 }
   const busy = (/** @type {number} */ share, /** @type {string} */ each) => [
-    `the event loop was busy ${share} % of the time and stood still for up to 50.0 ms`,
+    `the event loop was busy ${share} % of the time, and blocked for up to 50.0 ms`,
     `a request took ${each} ms of its time`,
   ]
   /** @param {object} changes @param {number} [refused] */
@@ -218,10 +218,7 @@ t.test('a service is busy with garbage, with passwords, with one long piece of w
       'nothing but CPU time is known',
       { traffic, probes: { api: { main_core_ratio: 0.5 } } },
       0,
-      [
-        'the event loop was busy 50 % of the time and stood still for up to 0.00 ms',
-        'a request took 5.00 ms of its time',
-      ],
+      ['the event loop was busy 50 % of the time, and blocked for up to 0.00 ms', 'a request took 5.00 ms of its time'],
     ],
   ])
   const api = { cpu_core_ratio: 0.62, elu_ratio: 0.54, main_core_ratio: 0.45 }
@@ -344,7 +341,7 @@ t.test('a pool is at its limit when requests wait for it or give up', async (t) 
   const late = '2 requests got no database connection within POOL_CONNECT_TIMEOUT_MS=500'
   check(t, 'pool-timeout', [
     ['none gave up', of({}), 0, []],
-    ['some gave up', of({ problems }), 2, [`${late}; on the average 8.1 of 10 connections were in use`]],
+    ['some gave up', of({ problems }), 2, [`${late}; on average 8.1 of 10 connections were in use`]],
     ['use that is not known', { settings, probes: { api: { problems } } }, 2, [late]],
   ])
 })

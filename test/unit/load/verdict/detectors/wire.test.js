@@ -50,7 +50,7 @@ t.test('connections that the kernel turns away, and time that passes on the way'
   const probes = { api: { in_flight_mean: 5, elu_ratio: 0.89 }, kernel: { retransmits: 3, segments_sent: 1000 } }
   const traffic = { ok_latency_ms: { mean: 60 }, latency_ms: { mean: 500 }, queued_ms: { mean: 10 } }
   const passed = (/** @type {string} */ all) =>
-    `of ${all} ms from sending to answer, on the average, 10.0 ms passed in the service`
+    `of ${all} ms from sending to answer, on average, 10.0 ms passed in the service`
   check(t, 'network', [
     ['four fifths of the time', { traffic, probes }, 1.6, [passed('50.0'), segments]],
     ['half of a short time', { traffic: { ok_latency_ms: { mean: 20 } }, probes }, 0.5, [passed('20.0'), segments]],

@@ -147,7 +147,7 @@ t.test(
       'u@a',
     )
     t.match(sentenceOf(busy), /^on u@a, when the run began, other programs used 20 %/)
-    t.match(busy, { what: 'CPU that others use now, u@a', mend: /look again/ }, 'doctor keeps its advice')
+    t.match(busy, { what: 'CPU used by others, u@a', mend: /run this again/ }, 'doctor keeps its advice')
   },
 )
 
@@ -182,10 +182,10 @@ t.test('where all is well, every finding is ok, with what was expected and what 
     'generator-nofile': 'hard limit 20,000 (soft 20,000), 96 needed',
     'api-nofile': 'hard limit 20,000 (soft 20,000), 142 needed',
     ports: '28,232, at most 0 of them in TIME_WAIT; 64 needed',
-    backlog: '511 (backlog 511, somaxconn 4,096), 64 may come at once',
+    backlog: '511 (backlog 511, somaxconn 4,096), 64 may arrive at once',
     pool: '196 free (max_connections 200, 3 reserved, 1 used), 20 needed',
-    cores: 'core 0 for the API, 1 for all else',
-    'generator-ceiling': '50,000/s against a null server; 10,000/s planned',
+    cores: 'core 0 for the API, 1 for everything else',
+    'generator-ceiling': '50,000/s against a null server, which does nothing; 10,000/s planned',
   })
 })
 
