@@ -87,7 +87,7 @@ function seenText({ load, traffic, outcome }, slo) {
 function differenceText(passed, failed) {
   const short_s = Math.max(...passed.map(({ load }) => load.duration_s))
   const long_s = Math.min(...failed.map(({ load }) => load.duration_s))
-  if (long_s > short_s) return `The failed trials lasted longer (${long_s} s against ${short_s} s).`
+  if (long_s > short_s) return `Trials that failed lasted longer (${long_s} s against ${short_s} s).`
   const [cheap_us, dear_us] = [costOf(passed), costOf(failed)]
   if (dear_us > UNLIKE * cheap_us) {
     return `Where it failed, a request cost the service ${dear_us.toFixed(1)} us of CPU, against ${cheap_us.toFixed(1)} us where it passed.`
@@ -95,7 +95,7 @@ function differenceText(passed, failed) {
   const alike = Number.isNaN(dear_us / cheap_us)
     ? 'were not longer'
     : 'were neither longer nor more expensive per request'
-  return `The failed trials ${alike}. Near the capacity, a short stall or another program is enough to fail a trial.`
+  return `Trials that failed ${alike}. Near the capacity, a short stall or another program is enough to fail a trial.`
 }
 
 /** Median CPU time of a request (us); NaN if it is unknown. @param {TrialRecord[]} records */
