@@ -103,7 +103,7 @@ function differencesTable({ differences, sides }) {
     ['blocks', ({ pairs }) => String(pairs)],
     ['verdict', ({ because, verdict }) => because || verdict],
   ])
-  return table(head, [...rows, ...sizeRows(sides)], { name: 'differences' })
+  return table(head, [...rows, ...sizeRows(sides)], { name: 'differences', align: ['l', 'r', 'r', 'r', 'l'] })
 }
 
 /** @param {CompareFindings['rungs']} rungs */

@@ -39,7 +39,7 @@ export function claimsTable(results) {
     ['claimed', expectedText],
     ['verdict', ({ verdict }) => `**${verdict}**`],
   ])
-  return table(head, rows)
+  return table(head, rows, { align: ['l', 'l', 'l', 'r', 'r', 'r', 'l'] })
 }
 
 /** The same claims in three columns. @param {Result[]} results */

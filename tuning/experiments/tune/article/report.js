@@ -23,7 +23,10 @@ export function articleReport(findings) {
     answer(`Of ${conclusions.length} published conclusions: ${verdictsText(conclusions)}.`),
     drawn(successPicture(findings)),
     paragraph('Row numbers refer to the second table.'),
-    table(['published', 'claimed by', 'here', 'evidence'], verdicts, { name: 'conclusions' }),
+    table(['published', 'claimed by', 'here', 'evidence'], verdicts, {
+      name: 'conclusions',
+      align: ['l', 'l', 'l', 'l'],
+    }),
     rowsTable(findings),
     ...(sockets.length > 0 ? [socketsTable(sockets)] : []),
     paragraph(
