@@ -189,7 +189,7 @@ async function refuseForeignRows(client, { name, full_name }, { run, own }, todo
 }
 
 /**
- * What a table holds. A digest, at 0.7 s per million rows, identifies rows that no pattern identifies.
+ * The content of a table. A digest, at 0.7 s per million rows, identifies rows that no pattern identifies.
  * @param {pg.Client} client @param {string} name @param {string[] | null} own @returns {Promise<Left>}
  */
 async function leftIn(client, name, own) {

@@ -184,7 +184,7 @@ async function makeSchema(client) {
   )
 }
 
-/** Such as 18.4. @param {pg.Client} client @returns {Promise<string>} */
+/** The version of Postgres, such as 18.4. @param {pg.Client} client @returns {Promise<string>} */
 async function versionOf(client) {
   const { rows } = await client.query("SELECT split_part(current_setting('server_version'), ' ', 1) AS version")
   return rows[0].version

@@ -2,7 +2,7 @@ import { isRefused } from './ladder.js'
 
 /** @import { TrialRecord } from '../report/record.js' */
 
-/** What to do about a status, or a kind of error, that is the outcome of every request. @type {[outcome: RegExp, advice: string][]} */
+/** Advice for a status, or a kind of error, that every request ends in. @type {[outcome: RegExp, advice: string][]} */
 const ADVICE = [
   [/^30[1-378]$/, 'redirects are not followed: use the URL that they lead to'],
   [/^401$/, 'send credentials with --header'],

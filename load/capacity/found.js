@@ -7,7 +7,7 @@ import { intervalOf, searchProblem, sustainedProblem } from './search.js'
 
 /** @import { Plan, TrialRecord } from '../report/record.js' */
 
-/** What makes trials invalid, and is neither the generator nor the machine: it does not bound what could be offered. */
+/** Causes of invalid trials other than the generator and the machine: they do not bound the rate that could be offered. */
 const UNEXPLAINED = ['rows', 'unknown']
 
 /** The capacity that a search found, and the problem if it is not trustworthy. Pure. @param {Plan} plan @param {TrialRecord[]} records */
@@ -46,7 +46,7 @@ export function errorsProblem(plan, records) {
   return `about ${valueText(ratio, 'share')} of the requests failed whatever the rate, and the SLO allows ${allows}: with so few requests, the true share may be anything from ${between}`
 }
 
-/** So many trials without a success show that the service has stopped: at rates that it had carried, or refused altogether. */
+/** Number of trials without a success that shows that the service has stopped: at rates that it had carried, or refused altogether. */
 const [DEAD_TRIALS, REFUSED_TRIALS] = [3, 2]
 
 /** The last trial before or in a search in which a service succeeded before it stopped for good; null if it goes on. @param {TrialRecord[]} records */

@@ -133,7 +133,7 @@ function acceptQueue(port) {
   return Math.max(0, ...own.map(([, , , queue]) => Number.parseInt(queue, 16)))
 }
 
-/** What is read of a file at once: room for some listening sockets. */
+/** Bytes read from a file at once: room for some listening sockets. */
 const PART_BYTES = 4096
 
 /**

@@ -128,7 +128,7 @@ export async function openSide(side, place, changes) {
   })
 }
 
-/** Where the API of a side runs: on this machine, or on the side's host. @param {Side} side @param {Place} place @returns {Place} */
+/** The place where the API of a side runs: on this machine, or on the side's host. @param {Side} side @param {Place} place @returns {Place} */
 export function placeOf({ ssh }, place) {
   if (!ssh) return place
   const there = place.places?.[ssh.host]

@@ -20,7 +20,7 @@ import { EXERCISES } from '../workshop/exercises/index.js'
 import { exercisePage, exercisesTable, keyPage } from '../workshop/pages.js'
 import { pricesBlocks } from './ec2.js'
 import { EVIDENCE, evidence, imageOf, keptReports } from './evidence/evidence.js'
-import { answerBlocks, frameworksBlocks } from './front.js'
+import { answerBlocks, frameworksBlocks, headlineBlocks } from './front.js'
 import { arithmeticBlocks } from './more-cores.js'
 
 /**
@@ -73,7 +73,7 @@ const LOADS = ['loads', EVERY_TRIAL, SETTINGS_TOO]
 
 /** Each page, and its generated blocks, by the name in `<!-- name -->` and `<!-- /name -->`. @type {Record<string, Record<string, Quote | (() => Block[])>>} */
 const PAGES = {
-  'README.md': { answer: answerBlocks, frameworks: frameworksBlocks },
+  'README.md': { headline: headlineBlocks, answer: answerBlocks, frameworks: frameworksBlocks },
   'api/README.md': { settings: () => [settingsTable()] },
   'tuning/README.md': { 'sweep-batched': SWEEP, 'sweep-single': SWEEP },
   'tuning/experiments/ablate/README.md': {

@@ -15,19 +15,26 @@ import { evidence, imageOf } from './evidence/evidence.js'
  * @import { Evidence } from './evidence/evidence.js'
  */
 
-/** The answer on README's first screen: the capacity of one core and its bottleneck, and the same with a statement per request. */
-export function answerBlocks() {
-  const [batched, single] = ['sweep-batched', 'sweep-single'].map(evidence)
-  const sentence = [
-    `**Here, one core sustained ${sustainedRate(batched)} durable requests per second for a minute, with ${sloText(batched.run.slo)}. The bottleneck: ${isText(batched)}.**`,
+const SWEEPS = ['sweep-batched', 'sweep-single']
+
+/** The answer in the first lines of README: the rate of one core and its bottleneck, and the same with a statement per request. */
+export function headlineBlocks() {
+  const [batched, single] = SWEEPS.map(evidence)
+  const sentences = [
+    `**On our machine, one core sustained ${sustainedRate(batched)} durable requests per second for a minute, with ${sloText(batched.run.slo)}. The bottleneck: ${isText(batched)}.**`,
     `With one statement per request, the same API sustained ${sustainedRate(single)}/s, and the bottleneck is a different one: ${isText(single)}.`,
-  ].join(' ')
+  ]
+  return [paragraph(sentences.join(' '))]
+}
+
+/** The figures behind the headline, side by side, and the pictures of the first. */
+export function answerBlocks() {
+  const [batched, single] = SWEEPS.map(evidence)
   const head = ['', '`batched`, the default: requests share a statement', '`single`: a statement per request']
   const rows = Object.entries(ROWS).map(([name, of]) => [name, of(batched), of(single)])
   const [capacity] = sweepPictures({ ...batched.run, records: batched.records })
   const pictures = [capacity, proofPicture(batched.findings)].flatMap((picture) => picture ?? [])
   return [
-    paragraph(sentence),
     table(head, rows, { align: ['l', 'l', 'l'] }),
     list(conditionsOf(batched.run, batched.records)),
     ...pictures.flatMap((picture) => imageOf(batched.folder, picture)),
@@ -67,7 +74,7 @@ function isText({ run }) {
   return RESOURCES[run.limit.resource][0]
 }
 
-/** What slowing the bottleneck costs. @param {Evidence} sweep */
+/** The cost of slowing the bottleneck. @param {Evidence} sweep */
 function proofOf({ run, findings }) {
   const own = findings.elasticities.find((/** @type {Elasticity} */ { resource }) => resource === run.limit.resource)
   return own ? changeText(own) : NONE

@@ -82,7 +82,7 @@ export function peakOf(records) {
   return trialsAt(records, { phase: PEAK }).at(0)?.traffic.goodput_rps ?? null
 }
 
-/** What a block visits: a cell, and the fields that tell its trials apart. */
+/** A visit of a block: a cell, and the fields that tell its trials apart. */
 const unitOf = oncePer((/** @type {Pick<Visit, 'at' | 'cell'>} */ { at: { position, kind, ...at }, cell }) => {
   return JSON.stringify([Object.entries(at).sort(), cellName(cell)])
 })

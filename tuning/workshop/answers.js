@@ -11,7 +11,7 @@ import { KNOBS } from '../knobs/knobs.js'
 
 const LETTERS = 'abcdefgh'
 
-/** What may follow a number, by its unit. @type {Record<string, string>} */
+/** Words that may follow a number, by its unit. @type {Record<string, string>} */
 const SUFFIXES = { 'requests/s': '/s|rps|requests/s', times: 'x|times', '%': '%' }
 
 /** One of the options, by its letter or its name. @param {Record<string, string>} options @returns {Kind} */

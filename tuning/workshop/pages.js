@@ -8,7 +8,7 @@ import { EXERCISES } from './exercises/index.js'
 /** A page lists every choice, including those that some machines lack. */
 const ANY_MACHINE = { pinned: true, cores: 8, limits: true, vegeta: true }
 
-/** Where an option is missing, those behind it have other letters. */
+/** If an option is missing, the options after it have other letters. */
 const BARE_MACHINE = { pinned: false, cores: 1, limits: false, vegeta: false }
 
 /** A page for the student, in markdown. @param {Exercise} exercise */

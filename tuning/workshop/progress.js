@@ -111,7 +111,7 @@ export function newState(facts) {
 }
 
 /**
- * What the clock of an incident shows: how long it has run, or how long the incident took. It also runs while nobody plays.
+ * The reading of an incident's clock: how long it has run, or how long the incident took. It also runs while nobody plays.
  * @param {NonNullable<State['clock']>} clock @param {number} clock_min minutes allowed @param {number} [now_ms]
  */
 export function clockText({ began_at, ended_at }, clock_min, now_ms = Date.now()) {

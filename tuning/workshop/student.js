@@ -79,7 +79,7 @@ export function handIn(file, workshop) {
   return `${file}: ${count} ${count === 1 ? 'exercise' : 'exercises'}. Give this file to your teacher.`
 }
 
-/** What a student handed in. @param {string} file @returns {Student} */
+/** The hand-in of a student. @param {string} file @returns {Student} */
 export function readHandIn(file) {
   const content = contentOf(file)
   const empty = { machine: NONE, capacities: [], exercises: {}, unreadable: path.basename(file) }

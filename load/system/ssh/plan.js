@@ -67,7 +67,7 @@ export function refuseLone(flags, required) {
   if (lone) throw new UsageError(`--${lone}: requires ${required}`)
 }
 
-/** What chooses the address for the load: several hosts have no common one. @param {string} flag that named the host */
+/** The option that chooses the address for the load: several hosts have no common one. @param {string} flag that named the host */
 export function addressOption(flag) {
   return flag === '--ssh' ? '--ssh-address' : "HostName in ssh's configuration (--ssh-config)"
 }

@@ -90,7 +90,7 @@ function confirmationText({ elasticities = [], records }, limit) {
   return (wasTested ? TESTED : CONFIRMED)[String(limit.confirmed)]
 }
 
-/** What relaxing a limit changed; empty if it was not relaxed, or if that did not help. @param {Limit} limit @param {TrialRecord[]} records */
+/** The effect of relaxing a limit; empty if it was not relaxed, or if that did not help. @param {Limit} limit @param {TrialRecord[]} records */
 function relaxingTexts({ resource }, records) {
   const seen = records.findLast(({ at }) => at.phase === 'search')
   const cell = relaxedCell(resource, seen)

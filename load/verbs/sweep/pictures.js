@@ -15,7 +15,7 @@ import { rateOf } from './answer.js'
 
 /** @typedef {TrialRecord[]} Records @typedef {(record: TrialRecord) => number | null | undefined} Value */
 
-/** What is offered gets through if the median trial at a rate achieves at least this share of it. */
+/** A rate gets through if its median trial achieves at least this share of it. */
 const THROUGH_RATIO = 0.95
 
 /** The pictures of a sweep: achieved against offered, latency and resources against load. @param {SweepFindings} findings @returns {Picture[]} */

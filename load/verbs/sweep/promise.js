@@ -72,7 +72,7 @@ function failureText(record, slo) {
   return `trial ${trial}: ${seenText(record, slo)}${named}`
 }
 
-/** What failed a trial: successes, latencies or, if both meet the SLO, a growing backlog. @param {TrialRecord} record @param {Slo} slo */
+/** The reason why a trial failed: successes, latencies or, if both meet the SLO, a growing backlog. @param {TrialRecord} record @param {Slo} slo */
 function seenText({ load, traffic, outcome }, slo) {
   if (traffic.success_ratio < slo.success_ratio) return `${percent(traffic.success_ratio)} successes`
   const late = brokenBounds(traffic, slo)
@@ -83,7 +83,7 @@ function seenText({ load, traffic, outcome }, slo) {
   return growing ? `backlog grew by ${tenthPercent(growing.share)} of the rate` : outcome.because
 }
 
-/** What the trials that failed had that those that passed had not. @param {TrialRecord[]} passed @param {TrialRecord[]} failed */
+/** The difference between the trials that failed and those that passed. @param {TrialRecord[]} passed @param {TrialRecord[]} failed */
 function differenceText(passed, failed) {
   const short_s = Math.max(...passed.map(({ load }) => load.duration_s))
   const long_s = Math.min(...failed.map(({ load }) => load.duration_s))

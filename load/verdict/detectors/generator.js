@@ -185,7 +185,7 @@ export function machineNoise({ target, probes, traffic }) {
   const [where, mean] = own.length > 1 ? ['cores', ', on average'] : ['core', '']
   return finding(
     Math.max(others, steal) / FOREIGN_RATIO,
-    `on the service's ${where} ${target.cores}, others used ${wholePercent(others)}, and the host took ${wholePercent(steal)}${mean}`,
+    `other programs used ${wholePercent(others)} of the service's ${where} ${target.cores}, and the host took ${wholePercent(steal)}${mean}`,
     `the service waited for its core ${wholePercent(probes.api.run_delay_ratio ?? 0)} of the time`,
   )
 }

@@ -71,7 +71,7 @@ export function maxConnections(trial, slo) {
   return ofClosed(dropped_connections, traffic, slo, closed)
 }
 
-/** What takes long on the connections that there are would do so on more of them. A full core explains the waiting, too. @type {Detect} */
+/** A statement that is slow on these connections would be slow on more of them. A full core explains the waiting, too. @type {Detect} */
 function tooFewAllowed(trial, slo) {
   const { settings, load, traffic } = trial
   const { connections_needed = 0 } = load

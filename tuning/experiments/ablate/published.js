@@ -51,7 +51,7 @@ function exceptText(all) {
   return unknown.length > 0 ? `, except perhaps that of ${unknown.join(', ')}: there, ${GENERATOR_LIMIT}` : ''
 }
 
-/** What limits the whole, by the proof; empty if no dose certainly had an effect. @param {Elasticity[]} elasticities */
+/** The limit of the complete API, by the proof; empty if no dose certainly had an effect. @param {Elasticity[]} elasticities */
 function bottleneckTexts(elasticities) {
   const dosed = elasticities.filter(({ low, factor, undosed }) => Number(low) > 0 && !factor && !undosed)
   return dosed.slice(0, 1).map((one) => `What matters most to the whole, by the proof: ${changeText(one)}.`)

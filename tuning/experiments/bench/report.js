@@ -45,15 +45,15 @@ export function benchReport({ servers: all, repeats, closed_driver }) {
 }
 
 /**
- * The reason why servers have similar rates whatever they cost; null if the core of one is full, or nothing was stored.
+ * The reason why servers have similar rates whatever they cost; empty if the core of one is full, or nothing was stored.
  * @param {Server[]} servers
  */
 function boundText(servers) {
   const stored = servers.filter(({ kind }) => kind === 'server')
   const cores = stored.map(({ values }) => median(values.closed['CPU, of a core'])).filter(Number.isFinite)
-  if (cores.length === 0 || cores.some(isFullShare)) return null
+  if (cores.length === 0 || cores.some(isFullShare)) return ''
   const [least, most] = [Math.min(...cores), Math.max(...cores)].map(wholePercent)
-  return `None of these servers fills its core (${least} to ${most} of it): Postgres and the generator, outside that core, limit their rates. So similar rates do not mean similar servers: compare the CPU per insert, next to each name.`
+  return ` None of these servers fills its core (${least} to ${most} of it): Postgres and the generator, outside that core, limit their rates. So similar rates do not mean similar servers: compare the CPU per insert, next to each name.`
 }
 
 /** Servers that store rows, as bars, the fastest first. @param {Server[]} servers @returns {Block[]} */
@@ -74,11 +74,9 @@ function insertsPicture(servers) {
     series: [{ name: 'inserts', values: sorted.map(({ value }) => value) }],
     bars: true,
   }
-  const bound = boundText(servers)
   const about = [
     `Closed loop, ${SATURATION_CONNECTIONS} connections. Bars are medians over the blocks, whiskers the lowest and the highest block.`,
-    'Next to each name: the CPU that its process takes for an insert.',
-    ...(bound ? [bound] : []),
+    `Next to each name: the CPU that its process takes for an insert.${boundText(servers)}`,
     'batched, pipelined, prepared and single are modes of this API; the other bars are the same service written with other frameworks and clients.',
   ].join(' ')
   return [drawn({ name: 'inserts', title: 'Durable inserts per second on one core', about, form })]

@@ -20,7 +20,7 @@ const DEFAULTS = { blocks: 6, warmup_s: COLD_WARMUP_S, duration: 3000, seed: 1 }
 const QUICK = { blocks: 1, warmup_s: 0.5, duration: 1000 }
 const CONNECTIONS = 64
 
-/** What does one more process of the API bring? @type {Experiment<ProcessesPlan, ReturnType<typeof analyse>>} */
+/** How much does one more API process bring? @type {Experiment<ProcessesPlan, ReturnType<typeof analyse>>} */
 export const processes = {
   name: 'processes',
   about: 'how much does one more API process bring, behind HAProxy?',

@@ -94,7 +94,7 @@ function rowsOf(cells, anchor) {
   return { names: null, rows }
 }
 
-/** What not to conclude from these measures. @param {{ note?: string }[]} responses */
+/** Conclusions that these measures do not support. @param {{ note?: string }[]} responses */
 export function notesOf(responses) {
   return responses.flatMap(({ note }) => note ?? [])
 }

@@ -109,7 +109,7 @@ function finalText({ cell, ...found }) {
   return `${cellName(cell)}: ${capacityText(found)}`
 }
 
-/** What to do if the settings that get more through in an overload hold less within the SLO. @param {TuneFindings['finals']} finals */
+/** Advice if the settings that get more through in an overload sustain less within the SLO. @param {TuneFindings['finals']} finals */
 function tradeOff([best, reference]) {
   const [high_rps, low_rps] = [best?.capacity?.high_rps, reference?.capacity?.low_rps]
   if (!high_rps || !low_rps || high_rps >= low_rps) return []

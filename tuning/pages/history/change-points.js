@@ -5,7 +5,7 @@ import { shuffle } from '../../stats/design.js'
 const LEAST = 3
 /** A false alarm costs more than a change that is found some runs later. */
 const SIGNIFICANCE = 0.02
-/** So many that their chance hardly moves a probability near the significance, such as that of nine values with a jump: 0.016. */
+/** Number of permutations: with so many, chance hardly moves a probability near the significance (nine values with a jump: 0.016). */
 const PERMUTATIONS = 4999
 /** Sums in another order differ by less than this share. */
 const ROUNDING = 1e-9

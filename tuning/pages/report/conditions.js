@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util'
 
 /** Parts of a plan that differ by chance or are listed elsewhere: the requests, rates of a search, the SLO. */
 const OWN = ['mix', 'rates_rps', 'slo']
-/** What is known of a database and differs by chance or is listed elsewhere. */
+/** Facts about a database that differ by chance or are listed elsewhere. */
 export const OF_DATABASE = ['version', 'schema', 'round_trip_ms']
 
 /** Longest value that is shown whole, in characters. */

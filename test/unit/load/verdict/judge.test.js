@@ -271,7 +271,7 @@ t.test('what makes a trial invalid is named, and whose doing it was', async (t) 
     [
       trial({ latency_ms: null }, 1, { steal: 0.2 }),
       'noise',
-      "on the service's core 0, others used 0 %, and the host took 20 % (p99 Infinity ms > 100 ms)",
+      "other programs used 0 % of the service's core 0, and the host took 20 % (p99 Infinity ms > 100 ms)",
     ],
     [
       throttled({ latency_ms: { p99: 150 } }),

@@ -216,9 +216,9 @@ t.test('noise is what others use of the cores that belong to the service alone',
   const api = { cpu_core_ratio: 0.46, run_delay_ratio: 0.05 }
   const probes = { api, generator: { cores: '1' }, kernel: { cores } }
   const waited = 'the service waited for its core 5 % of the time'
-  const evidence = ["on the service's core 0-1, others used 24 %, and the host took 3 %", waited]
+  const evidence = ["other programs used 24 % of the service's core 0-1, and the host took 3 %", waited]
   const ofEach = [
-    "on the service's cores 0-1, others used 3 %, and the host took 52 %, on average",
+    "other programs used 3 % of the service's cores 0-1, and the host took 52 %, on average",
     'the service waited for its core 0 % of the time',
   ]
   const eight = Array.from({ length: 8 }, (_, i) => [i, { busy_ratio: 0.135, interrupts_ratio: 0, steal_ratio: 0.02 }])
@@ -240,7 +240,7 @@ t.test('noise is what others use of the cores that belong to the service alone',
       'a host that takes more than the neighbours',
       { target, probes: { ...probes, kernel: { cores: { 0: { busy_ratio: 0.4, steal_ratio: 0.36 } } } } },
       3,
-      ["on the service's core 0-1, others used 0 %, and the host took 36 %", waited],
+      ["other programs used 0 % of the service's core 0-1, and the host took 36 %", waited],
     ],
     [
       'of several cores, the mean: what others use of one leaves the others; and a generator elsewhere shares none',
