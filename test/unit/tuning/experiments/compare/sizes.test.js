@@ -14,7 +14,7 @@ function withSizes(records, body_bytes) {
 t.test('response sizes stand in the comparison with their ratio, and in run.json', async (t) => {
   const records = withSizes(runOf({ noise: 0 }), { a: 50, b: 1350 })
   const text = textOf(records)
-  t.match(text, /\| response size, bytes +\| 27\.00x \| +– \| +– \| +A 50, B 1,350 \|/)
+  t.match(text, /\| response size, bytes +\| 27\.00x \| +– \| +– \| +A 50, B 1,350 +\|/)
   t.match(text, /\| response size with headers, bytes +\| +7\.50x \| +– \| +– \| +A 200, B 1,500 \|/)
   t.match(text, /Response size: the median of the successes/)
   const { kept } = findingsOf(records)
