@@ -70,17 +70,19 @@ function capacitiesGiven(edges, trials) {
   for (const spread of SPREADS) {
     const prior = seen === null ? 1 : Math.exp(-((Math.log(spread / seen) / SPREAD_ERROR) ** 2) / 2)
     for (const drift of DRIFTS) {
-      const spreads = trials.map((_, i) => {
-        const steps = trials.length - 1 - i
-        return Math.sqrt(spread ** 2 + (drift ** 2 * steps) / DEVIATION ** 2)
-      })
-      for (let cell = 0; cell < cells; cell++) {
-        const capacity = first + (cell + 0.5) * STEP
-        weights[cell] += trials.reduce((product, { verdict }, i) => {
-          const passes = LUCK + (1 - STALL - LUCK) / (1 + Math.exp((tried[i] - capacity) / spreads[i]))
-          return product * (verdict === 'pass' ? passes : 1 - passes)
-        }, prior)
+      const likelihoods = new Float64Array(cells).fill(prior)
+      for (const [i, { verdict }] of trials.entries()) {
+        const width = Math.sqrt(spread ** 2 + (drift ** 2 * (trials.length - 1 - i)) / DEVIATION ** 2)
+        const oddsAt = (/** @type {number} */ cell) => Math.exp((tried[i] - first - (cell + 0.5) * STEP) / width)
+        // From cell to cell the odds fall by the same factor, which saves an exp() for each, unless they are too large for a number.
+        const factor = Math.exp(-STEP / width)
+        for (let cell = 0, odds = oddsAt(0); cell < cells; cell++) {
+          const passes = LUCK + (1 - STALL - LUCK) / (1 + odds)
+          likelihoods[cell] *= verdict === 'pass' ? passes : 1 - passes
+          odds = odds < Number.MAX_VALUE ? odds * factor : oddsAt(cell + 1)
+        }
       }
+      for (let cell = 0; cell < cells; cell++) weights[cell] += likelihoods[cell]
     }
   }
   return { first, weights }
