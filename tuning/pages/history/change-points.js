@@ -28,9 +28,9 @@ export function changePoints(values, seed = 1) {
   const found = []
   const segments = [{ from: 0, to: values.length }]
   for (const { from, to } of segments) {
-    const own = values.slice(from, to)
-    const best = bestSplit(own)
-    if (!best || !isSignificant(own, best.statistic, random)) continue
+    const places = placesOf(values.slice(from, to))
+    const best = bestSplit(places)
+    if (!best || !isSignificant(places, best.statistic, random)) continue
     const at = from + best.at
     found.push(at)
     segments.push({ from, to: at }, { from: at, to })
@@ -38,30 +38,36 @@ export function changePoints(values, seed = 1) {
   return found.sort((a, b) => a - b)
 }
 
-/** Whether so clear a split is rare in random orders of the values. @param {number[]} values @param {number} statistic @param {() => number} random */
-function isSignificant(values, statistic, random) {
-  const order = [...values]
-  // Otherwise half of the orders that are equally clear would be missed, by rounding.
-  const least = statistic * (1 - ROUNDING)
-  let asClear = 1
-  for (let i = 0; i < PERMUTATIONS; i++) {
-    if (Number(bestSplit(shuffle(order, random))?.statistic) >= least) asClear++
-  }
-  return asClear / (PERMUTATIONS + 1) <= SIGNIFICANCE
+/** Each value with the sum of its distances from all others, which is the same in any order. @param {number[]} values @typedef {ReturnType<typeof placesOf>[number]} Place */
+function placesOf(values) {
+  return values.map((value) => ({ value, sum: values.reduce((sum, other) => sum + Math.abs(value - other), 0) }))
 }
 
-/** The split with the largest energy distance between its sides, scaled by their sizes; null if too few values. @param {number[]} values */
-function bestSplit(values) {
-  const size = values.length
+/** Whether so clear a split is rare in random orders of the values. @param {Place[]} places @param {number} statistic @param {() => number} random */
+function isSignificant(places, statistic, random) {
+  const order = [...places]
+  // Otherwise half of the orders that are equally clear would be missed, by rounding.
+  const least = statistic * (1 - ROUNDING)
+  const most = SIGNIFICANCE * (PERMUTATIONS + 1)
+  let asClear = 1
+  for (let i = 0; i < PERMUTATIONS && asClear <= most; i++) {
+    if (Number(bestSplit(shuffle(order, random))?.statistic) >= least) asClear++
+  }
+  return asClear <= most
+}
+
+/** The split with the largest energy distance between its sides, scaled by their sizes; null if too few values. @param {Place[]} places in any order */
+function bestSplit(places) {
+  const size = places.length
   /** Sums of distances: among the values on the left, among the values on the right, and across. */
-  let [left, right, across] = [0, sumOfPairs(values), 0]
+  let [left, right, across] = [0, places.reduce((all, { sum }) => all + sum, 0) / 2, 0]
   /** @type {{ at: number, statistic: number } | null} */
   let best = null
   for (let at = 1; at <= size - LEAST; at++) {
-    const moved = values[at - 1]
-    let [toLeft, toRight] = [0, 0]
-    for (let i = 0; i < at - 1; i++) toLeft += Math.abs(moved - values[i])
-    for (let i = at; i < size; i++) toRight += Math.abs(moved - values[i])
+    const { value, sum } = places[at - 1]
+    let toLeft = 0
+    for (let i = 0; i < at - 1; i++) toLeft += Math.abs(value - places[i].value)
+    const toRight = sum - toLeft
     left += toLeft
     right -= toRight
     across += toRight - toLeft
@@ -72,11 +78,4 @@ function bestSplit(values) {
     if (!best || statistic > best.statistic) best = { at, statistic }
   }
   return best
-}
-
-/** @param {number[]} values */
-function sumOfPairs(values) {
-  let sum = 0
-  for (let i = 0; i < values.length; i++) for (let j = 0; j < i; j++) sum += Math.abs(values[i] - values[j])
-  return sum
 }
