@@ -28,11 +28,13 @@ export function growingBacklog({ load, traffic }, slo) {
   for (let j = 1; j < n; j++) {
     for (let i = 0; i < j; i++) slopes[count++] = (looks[j] - looks[i]) / ((j - i) * every_s)
   }
-  slopes.sort()
-  const share = slopes[Math.floor(slopes.length / 2)] / Number(load.rate_rps)
   const spread = Z * Math.sqrt((n * (n - 1) * (2 * n + 5)) / 18)
-  const least = slopes[Math.max(0, Math.floor((slopes.length - spread) / 2))]
-  return share >= LEAST_GROWTH && least > 0 ? { share, first: looks[0], last: looks[n - 1] } : null
+  // The lower bound is above 0 if more slopes are: only then do they have to be sorted.
+  const falling = slopes.filter((slope) => !(slope > 0)).length
+  if (falling > Math.max(0, Math.floor((count - spread) / 2))) return null
+  slopes.sort()
+  const share = slopes[Math.floor(count / 2)] / Number(load.rate_rps)
+  return share >= LEAST_GROWTH ? { share, first: looks[0], last: looks[n - 1] } : null
 }
 
 /**

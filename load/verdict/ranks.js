@@ -22,7 +22,7 @@ export function shift(values, others, confidence) {
 
 /** The median of the values that are known and finite; NaN without any. @param {Iterable<number | null | undefined>} values */
 export function median(values) {
-  const known = Array.from(values, (value) => value ?? Number.NaN).filter(Number.isFinite)
+  const known = /** @type {number[]} */ ([...values].filter(Number.isFinite))
   return middleOf(Float64Array.from(known).sort())
 }
 
@@ -33,8 +33,9 @@ export function meanOf(values) {
 
 /** The median, and the interval that leaves `outside` values out on each side. @param {Float64Array} sorted @param {number} outside */
 function estimateOf(sorted, outside) {
+  const isKnown = Number.isFinite(sorted[0]) && Number.isFinite(sorted.at(-1))
   return {
-    estimate: middleOf(sorted.filter(Number.isFinite)),
+    estimate: middleOf(isKnown ? sorted : sorted.filter(Number.isFinite)),
     low: outside > 0 ? sorted[outside - 1] : Number.NEGATIVE_INFINITY,
     high: outside > 0 ? Number(sorted.at(-outside)) : Number.POSITIVE_INFINITY,
   }
