@@ -321,9 +321,12 @@ t.test("the article's timeouts are scaled to what its connections can wait for",
   t.equal(row.load.timeout_s, ARTICLE.duration_s, 'a request has as long as the whole trial, as published')
 })
 
+/** Another whole run. */
+const WHOLE_ARTICLE = runOf(designArticle, ARTICLE)
+
 /** @param {(record: any) => object} change of each record */
 function articleRun(change) {
-  return runOf(designArticle, ARTICLE).map((record) => ({ ...record, ...change(record) }))
+  return WHOLE_ARTICLE.map((record) => ({ ...record, ...change(record) }))
 }
 
 t.test('"more than twice as many" needs twice as many; "20 will do" allows a fifth less', async (t) => {
