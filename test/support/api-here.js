@@ -14,6 +14,19 @@ import { PATIENT, untilReadyz } from './api.js'
  * @returns {Promise<ApiHere>}
  */
 export async function startHere(t, databaseUrl, env = {}) {
+  const api = await startUnreadyHere(t, databaseUrl, env)
+  await untilReadyz(api, 'ready')
+  return api
+}
+
+/**
+ * The same without waiting until it is ready, for a database that it cannot use.
+ * @param {any} t
+ * @param {string} databaseUrl
+ * @param {Record<string, string>} [env] settings
+ * @returns {Promise<ApiHere>}
+ */
+export async function startUnreadyHere(t, databaseUrl, env = {}) {
   const config = readConfig({ ...PATIENT, PORT: '0', ADMIN_PORT: '0', DATABASE_URL: databaseUrl, ...env }, 'no .env')
   /** @type {string[]} */
   const lines = []
@@ -21,9 +34,7 @@ export async function startHere(t, databaseUrl, env = {}) {
   const service = await startService(config, log)
   t.teardown(() => service.close())
   const { url: origin, adminUrl, drain } = service
-  const api = { url: `${origin}/user`, origin, adminUrl, log: () => lines.join(''), drain }
-  await untilReadyz(api, 'ready')
-  return api
+  return { url: `${origin}/user`, origin, adminUrl, log: () => lines.join(''), drain }
 }
 
 /**

@@ -2,7 +2,7 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { openDatabase } from '../../sql/database.js'
 import { rows } from './database.js'
-import { runHere } from './in-process.js'
+import { runHere, trialHere } from './in-process.js'
 import { startLab, temporaryFolder } from './lab.js'
 import { newDatabase } from './postgres.js'
 import { until } from './until.js'
@@ -34,11 +34,11 @@ export function withSearchPath(url, path) {
  * @param {string[]} argv
  * @param {Parameters<typeof runHere>[1] & { dotenv?: string }} [options]
  */
-export async function sweep(t, argv, { dotenv, env, ...options } = {}) {
+export async function sweep(t, argv, { dotenv, env, lab, ...options } = {}) {
   const folder = temporaryFolder(t)
   const [dotenvFile, out] = ['.env', 'out'].map((name) => path.join(folder, name))
   if (dotenv) fs.writeFileSync(dotenvFile, dotenv)
-  const given = { dotenvFile, env: { ...PATIENT, ...env }, ...options }
+  const given = { dotenvFile, env: { ...PATIENT, ...env }, lab: { runTrial: trialHere, ...lab }, ...options }
   return { ...(await runHere(quickly(out, argv), given)), out }
 }
 

@@ -1,6 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
 import t from 'tap'
 import { counted, metric, newUser, post, startApi, untilMetric } from '../../support/api.js'
+import { startHere } from '../../support/api-here.js'
 import { rows } from '../../support/database.js'
 import { newDatabase } from '../../support/postgres.js'
 import { answers, connect, ended, rawPost } from '../../support/socket.js'
@@ -230,7 +231,7 @@ t.test('a connection that has been used for longer than its timeout stays open b
 
 t.test('a client that does not read its answers is cut off', async (t) => {
   const settings = { REQUEST_TIMEOUT_MS: '500', POOL_CONNECT_TIMEOUT_MS: '250', STATEMENT_TIMEOUT_MS: '250' }
-  const deaf = await startApi(t, database.url, settings)
+  const deaf = await startHere(t, database.url, settings)
   const socket = await connect(deaf.url)
   socket.pause()
   const description = 'GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n'

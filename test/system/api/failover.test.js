@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
 import { logged, newUser, post, startApi, untilReadyz } from '../../support/api.js'
+import { startHere } from '../../support/api-here.js'
 import { rows } from '../../support/database.js'
 import { temporaryFolder } from '../../support/lab.js'
 import { primaryAndStandby, promote } from '../../support/replicas.js'
@@ -21,14 +22,14 @@ const { primary, standby } = await primaryAndStandby(t)
  * @param {any} t
  * @param {string} mode
  * @param {Record<string, string>} [settings]
- * @param {string} [hostname] instead of the address
+ * @param {string} [hostname] instead of the address, which a process of its own looks up
  */
 async function startClient(t, mode, settings, hostname) {
   const proxy = await tcpProxy(t, primary.url)
   const name = `api-${apis++}`
   const url = new URL(`${proxy.url}&application_name=${name}`)
   if (hostname) url.hostname = hostname
-  const api = await startApi(t, String(url), { INSERT_MODE: mode, ...settings })
+  const api = await (hostname ? startApi : startHere)(t, String(url), { INSERT_MODE: mode, ...settings })
   /** @type {string[]} */
   const stored = []
   const send = async () => {

@@ -12,11 +12,11 @@ import {
   readyz,
   saysReady,
   startApi,
-  startUnready,
   untilMetric,
   untilReadyz,
   untilUnavailable,
 } from '../../support/api.js'
+import { startHere, startUnreadyHere } from '../../support/api-here.js'
 import { blockTable, rows, takeConnections } from '../../support/database.js'
 import { temporaryFolder } from '../../support/lab.js'
 import { newServer } from '../../support/postgres.js'
@@ -138,7 +138,7 @@ const TABLES = [
 ]
 
 const changing = await createDatabase('changing', SCHEMA)
-const single = await startApi(t, changing, { INSERT_MODE: 'single', POOL_MAX: '1' })
+const single = await startHere(t, changing, { INSERT_MODE: 'single', POOL_MAX: '1' })
 
 /** Started early, since it is given up only after ten seconds. */
 const lab = openLocal({
@@ -151,7 +151,7 @@ const lab = openLocal({
 
 for (const { name, statements, options, status, detail, post: answer } of DATABASES) {
   t.test(`not ready: ${name.replaceAll('_', ' ')}`, async (t) => {
-    const api = await startUnready(t, await createDatabase(name, statements, options))
+    const api = await startUnreadyHere(t, await createDatabase(name, statements, options))
     const found = await untilReadyz(api, status)
     t.equal(found.code, 503)
     if (detail) t.match(found.detail, detail)
@@ -212,7 +212,7 @@ t.test('ready while every connection of the pool is busy and requests wait', asy
 
 t.test('a database that is not there, then one with a role that may not store users, then one that fits', async (t) => {
   await rows(server.url, `CREATE ROLE clerk LOGIN PASSWORD '${new URL(server.url).password}'`)
-  const api = await startUnready(t, urlOf('later', 'clerk'))
+  const api = await startUnreadyHere(t, urlOf('later', 'clerk'))
   await untilUnavailable(api, /database "later" does not exist/)
   const url = await createDatabase('later', `${SCHEMA} GRANT SELECT ON users TO clerk`)
   const denied = { code: 503, status: 'no permission to store users' }
@@ -231,7 +231,7 @@ t.test('while others take every connection that Postgres has: ready as long as o
   await lab
   await until('the end of the other APIs', async () => (await rows(server.url, OTHERS)).length === 0)
   await rows(server.url, SCHEMA)
-  const late = await startUnready(t, server.url)
+  const late = await startUnreadyHere(t, server.url)
   t.equal((await post(single.url, newUser())).status, 201)
   const release = await takeConnections(t, server.url)
   await saysReady(t, single, 'over the session that it has')
@@ -257,7 +257,7 @@ const END_CHECKS = `SELECT pg_terminate_backend(pid) ${OF_CHECKS}`
 
 t.test('a server that falls silent: an answer within its bound, and ready again over a new session', async (t) => {
   const proxy = await tcpProxy(t, changing)
-  const api = await startApi(t, proxy.url)
+  const api = await startHere(t, proxy.url)
   proxy.silence()
   t.match(await readyz(api), { code: 503, status: 'database unavailable', detail: LATE_LOOK })
   await untilReadyz(api, 'ready')

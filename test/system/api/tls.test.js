@@ -1,7 +1,8 @@
 import path from 'node:path'
 import t from 'tap'
 import { openLocal } from '../../../load/targets/index.js'
-import { logged, newUser, post, startApi, startUnready } from '../../support/api.js'
+import { logged, newUser, post, startApi } from '../../support/api.js'
+import { startHere, startUnreadyHere } from '../../support/api-here.js'
 import { without } from '../../support/skip.js'
 import { makeCa, newTlsServer } from '../../support/tls-server.js'
 
@@ -11,14 +12,14 @@ t.test('sslmode=verify-full with a CA file', { skip: without('openssl', 'version
   const database = await newTlsServer(t, right)
   const withCa = (/** @type {string} */ sslrootcert) => database.urlWith({ sslrootcert })
 
-  const api = await startApi(t, withCa(right.ca))
+  const api = await startHere(t, withCa(right.ca))
   t.equal((await post(api.url, newUser())).status, 201, 'the right CA')
 
   for (const [about, url, reason] of /** @type {[string, string, RegExp][]} */ ([
     ['another CA', withCa(wrong.ca), /unable to verify|self-signed certificate/],
     ['in the clear', database.url, /no encryption/],
   ])) {
-    const refused = await startUnready(t, url)
+    const refused = await startUnreadyHere(t, url)
     t.equal((await post(refused.url, newUser())).status, 503, about)
     await logged(refused, reason)
   }

@@ -1,5 +1,6 @@
 import t from 'tap'
-import { newUser, post, startApi } from '../../support/api.js'
+import { newUser, post } from '../../support/api.js'
+import { startHere } from '../../support/api-here.js'
 import { blockTable, rows, untilAtLock } from '../../support/database.js'
 import { newServer } from '../../support/postgres.js'
 import { tcpProxy } from '../../support/servers.js'
@@ -37,7 +38,7 @@ async function waiting(condition) {
 const apis = await Promise.all(
   MODES.map(async (mode) => {
     const proxy = await tcpProxy(t, database.url)
-    return { mode, proxy, api: await startApi(t, proxy.url, { ...QUICK, INSERT_MODE: mode }) }
+    return { mode, proxy, api: await startHere(t, proxy.url, { ...QUICK, INSERT_MODE: mode }) }
   }),
 )
 

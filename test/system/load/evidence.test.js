@@ -5,13 +5,14 @@ import t from 'tap'
 import { watchFamily } from '../../../load/probes/family.js'
 import { familyOf, nameOf } from '../../../load/probes/process.js'
 import { rows } from '../../support/database.js'
-import { runHere } from '../../support/in-process.js'
+import { runHere, trialHere } from '../../support/in-process.js'
 import { readTrials, temporaryFolder } from '../../support/lab.js'
 import { newServer } from '../../support/postgres.js'
 import { httpServer } from '../../support/servers.js'
 import { until } from '../../support/until.js'
 
 const SHORT = ['--duration', '1s', '--warmup', '200ms', '--slo-p99', '50ms', '--timeout', '2s', '--method', 'GET']
+const lab = { runTrial: trialHere }
 const withoutProc = fs.existsSync('/proc/self/stat') ? false : 'this system has no /proc'
 
 t.test(
@@ -139,13 +140,13 @@ t.test('the Postgres of a service is looked at, and nothing in it is changed', a
     '--out',
     out,
   ]
-  const { code, stderr } = await runHere(argv)
+  const { code, stderr } = await runHere(argv, { lab })
   t.equal(code, 0, stderr)
   const [{ probes, traffic }] = readTrials(out)
   t.match(probes.postgres, { samples: Number, connections: Number, waits: { 'Timeout:PgSleep': Number } })
   t.equal(traffic.rows_stored, null)
   t.strictSame(await state(), before)
-  const unseeing = await runHere([...argv.slice(0, -4), '--postgres-url', blind.href, '--out', `${out}2`])
+  const unseeing = await runHere([...argv.slice(0, -4), '--postgres-url', blind.href, '--out', `${out}2`], { lab })
   t.match(unseeing.stderr, /--postgres-url: its role does not see what other sessions wait for: GRANT pg_monitor/)
   t.ok(fs.readdirSync(`${out}2`).includes('run.json'))
   for (const file of fs.readdirSync(`${out}2`)) t.notMatch(fs.readFileSync(`${out}2/${file}`, 'utf8'), 'hunter2', file)

@@ -6,6 +6,7 @@ import { preflight } from '../../../load/verdict/preflight/preflight.js'
 import { factsHere } from '../../../load/verdict/spoilers.js'
 import { lookAtDatabase, openDatabase } from '../../../sql/database.js'
 import { newUser, post, startApi } from '../../support/api.js'
+import { startHere } from '../../support/api-here.js'
 import { rows } from '../../support/database.js'
 import { databaseWithUsers, labRows, refusal, startSweep, sweep, withSearchPath } from '../../support/given-database.js'
 import { readRun, readTrials } from '../../support/lab.js'
@@ -70,7 +71,7 @@ t.test('a search path in the URL is respected, and its table refused unless the 
   await rows(url, 'CREATE SCHEMA theirs')
   const database = await openDatabase(withSearchPath(url, 'theirs'))
   t.equal(database.schema, 'theirs')
-  const api = await startApi(t, database.url)
+  const api = await startHere(t, database.url)
   t.equal((await post(api.url, newUser())).status, 201)
   t.equal(await database.countRows(), 1, 'the API stores where the lab counts')
   t.strictSame(await rows(url, 'SELECT count(*)::int FROM theirs.users'), [{ count: 1 }])
@@ -82,7 +83,7 @@ t.test('a table that sessions of others use is refused', async (t) => {
   await rows(url, 'CREATE SCHEMA shared')
   const shared = withSearchPath(url, 'shared')
   t.equal(await refusal(shared), null)
-  const api = await startApi(t, shared)
+  const api = await startHere(t, shared)
   t.equal((await post(api.url, newUser())).status, 201)
   t.match(await refusal(shared), /shared\.users.*in use by.*redline-api.*leave out/s)
   t.strictSame(await rows(url, 'SELECT count(*)::int FROM shared.users'), [{ count: 1 }])

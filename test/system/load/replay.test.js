@@ -3,7 +3,7 @@ import path from 'node:path'
 import t from 'tap'
 import { startGenerator } from '../../../load/generators/drive.js'
 import { replayMix } from '../../../load/generators/replay.js'
-import { runHere } from '../../support/in-process.js'
+import { runHere, trialHere } from '../../support/in-process.js'
 import { readRun, readTrials, temporaryFolder } from '../../support/lab.js'
 import { startHere } from '../../support/load.js'
 import { httpServer } from '../../support/servers.js'
@@ -112,7 +112,7 @@ t.test('sweep --replay --speed plays the whole log, and answers in multiples of 
   const out = path.join(temporaryFolder(t), 'run')
   const file = logFile(t, ['hunter2', '', JSON.stringify({ ...LOG[0], method: 'POST' })])
   const flags = ['--replay', file, '--speed', '1,2', '--warmup', '100ms', '--slo-p99', '5s', '--out', out]
-  const { code, stdout, stderr } = await runHere([url, ...flags])
+  const { code, stdout, stderr } = await runHere([url, ...flags], { lab: { runTrial: trialHere } })
   t.equal(code, 0, stderr)
   const warning = `${file}: 1 of 43 lines was not understood, the first in line 42; requests left out: 1 by other methods than GET and HEAD`
   t.match(stderr, `warning: ${warning}`)

@@ -7,11 +7,12 @@ import { nameOf } from '../../../load/probes/process.js'
 import { openDatabase } from '../../../sql/database.js'
 import { PATIENT } from '../../support/api.js'
 import { rows } from '../../support/database.js'
-import { runHere } from '../../support/in-process.js'
+import { runHere, trialHere } from '../../support/in-process.js'
 import { readRun, readTrials, startLab, temporaryFolder } from '../../support/lab.js'
 import { newDatabase } from '../../support/postgres.js'
 import { httpServer } from '../../support/servers.js'
 
+const lab = { runTrial: trialHere }
 const SHORT = ['--duration', '500ms', '--warmup', '100ms', '--slo-p99', '10s']
 
 t.test('a flag refuses a named pipe as its file, since nothing could end the wait for a writer', async (t) => {
@@ -42,7 +43,7 @@ t.test('--url loads what runs already, with what it is told to send, and counts 
   const what = ['--method', 'PUT', ...headers, '--body', `${folder}/body`]
   const env = { DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' }
   const argv = ['sweep', '--url', url, '--rates', '50', ...SHORT, ...what, '--out', out]
-  const { code, stderr } = await runHere(argv, { env })
+  const { code, stderr } = await runHere(argv, { env, lab })
   t.equal(code, 0, stderr)
   t.match(stderr, `To ${url}, Redline will send PUT requests with the same 13 bytes as body: about 30 within 1 s.`)
   t.strictSame(seen, Array(25 + 5).fill('PUT,/user,yes,{"ping":true}'))
@@ -95,7 +96,7 @@ t.test('an entry of a mix that breaks its own SLO fails the trial, also after --
   const load = ['--driver', 'client', '--connections', '2', '--duration', '300ms', '--warmup', '0.1s']
   const slo = ['--slo', 'success>=10%, p50<9s']
   const argv = ['sweep', '--url', url, ...load, ...slo, '--mix', `${folder}/mix.json`, '--out', `${folder}/run`]
-  const { code, stderr } = await runHere(argv)
+  const { code, stderr } = await runHere(argv, { lab })
   t.equal(code, 0, stderr)
   const [{ traffic, outcome }] = readTrials(`${folder}/run`)
   t.ok(traffic.by_entry.read.completed > 0 && traffic.by_entry.list.ok > 0)
@@ -124,7 +125,7 @@ t.test('a resumed run takes no other process for one that was named, and has end
   t.teardown(() => child.kill('SIGKILL'))
   await once(child, 'spawn')
   const argv = ['sweep', '--url', url, '--pid', String(child.pid), '--rates', '50', ...SHORT, '--out', out]
-  t.match(await runHere(argv), { code: 0 })
+  t.match(await runHere(argv, { lab }), { code: 0 })
   const { plan } = readRun(out)
   t.strictSame(plan.pids, [{ pid: child.pid, name: 'sleep' }])
   t.match(await runHere(['sweep', '--resume', out]), { code: 0 }, 'it runs still')
@@ -165,7 +166,7 @@ t.test('rows that the database loses are missed; settings come from the environm
   )
   await rows(lossy.url, 'CREATE TRIGGER lose AFTER INSERT ON users FOR EACH STATEMENT EXECUTE FUNCTION lose()')
   const env = { ...PATIENT, DATABASE_URL: url, POOL_MAX: '3', INSERT_MODE: 'single' }
-  const { code, stderr } = await runHere(['sweep', '--rates', '100', ...SHORT, '--out', out], { env })
+  const { code, stderr } = await runHere(['sweep', '--rates', '100', ...SHORT, '--out', out], { env, lab })
   t.equal(code, 1)
   t.match(stderr, /no trustworthy answer: 1 of the loads asked for had no valid trial/)
   const [{ settings, traffic, outcome }] = readTrials(out)

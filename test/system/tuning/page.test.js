@@ -3,7 +3,7 @@ import { createRequire } from 'node:module'
 import { pathToFileURL } from 'node:url'
 import t from 'tap'
 import { writeReport } from '../../../load/report/write.js'
-import { runHere } from '../../support/in-process.js'
+import { runHere, trialHere } from '../../support/in-process.js'
 import { temporaryFolder } from '../../support/lab.js'
 import { CHROMIUM, fixture, rewrite, runReport, startBrowser } from '../../support/pages.js'
 import { created, httpServer } from '../../support/servers.js'
@@ -91,7 +91,7 @@ t.test('the page of every verb', { skip }, async (t) => {
     const url = await httpServer(t, created)
     const load = ['--rates', '100,200', '--duration', '1s', '--warmup', '200ms', '--slo-p99', '9s']
     const { code, stdout, stderr } = await runHere(['sweep', ...load, '--url', url, '--out', fresh], {
-      lab: { writeReport },
+      lab: { writeReport, runTrial: trialHere },
     })
     t.equal(code, 0, stderr)
     t.match(stdout, `${fresh}/report.html`)
