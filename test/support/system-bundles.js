@@ -4,21 +4,24 @@
  * for longer than one of its tests, and none measures its process.
  */
 export const SYSTEM_BUNDLES = {
-  api: filesIn('test/system/api', ['fuzz', 'headers', 'idempotency', 'ids', 'insert', 'lifetime', 'requests']),
+  api: filesIn('test/system/api', ['body', 'fuzz', 'headers', 'idempotency', 'ids', 'insert', 'lifetime', 'requests']),
+  'api-failures': filesIn('test/system/api', ['faults', 'refused', 'tls', 'unknown']),
   load: filesIn('test/system/load', [
+    'checkouts',
     'measurement',
     'ports',
     'response',
     'results',
     'secrets',
+    'spoilers',
     'ssh-nofile',
     'ssh-parts',
     'sweep',
     'tally',
   ]),
   tuning: filesIn('test/system/tuning', [
-    ...['ablate', 'balance', 'bench', 'compare', 'faults', 'knobs', 'pgbouncer', 'processes', 'programs', 'ramp'],
-    'verb-balance',
+    ...['ablate', 'balance', 'bench', 'compare', 'ec2', 'faults', 'gate-action', 'gate-refs', 'gate-services', 'knobs'],
+    ...['pgbouncer', 'processes', 'programs', 'ramp', 'verb-balance'],
   ]),
 }
 
