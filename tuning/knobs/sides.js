@@ -103,16 +103,29 @@ export function labelOf({ url, shown_url, file, ssh }) {
   return shown_url ?? url ?? file ?? 'the local API'
 }
 
+/** Number of valid trials in a row without a success after which a side counts as stopped. */
+const STOPPED_TRIALS = 4
+
+/** Whether a side stopped answering, so that measuring it further is a waste of time. @param {TrialRecord[]} records @param {string} side */
+export function hasStopped(records, side) {
+  const last = records.filter((record) => record.cell.side === side && isValid(record)).slice(-STOPPED_TRIALS)
+  return last.length === STOPPED_TRIALS && last.every(({ traffic }) => traffic.ok === 0)
+}
+
 /**
- * The reason why there is no trustworthy answer: no request to a side succeeded in any valid trial. Null if each side is fine, or excused.
+ * The reason why there is no trustworthy answer: no request to a side succeeded in any valid trial, or none does any more. Null if each side
+ * is fine, or excused.
  * @param {TrialRecord[]} records @param {string[]} sides @param {(side: string) => boolean} [isExcused]
  */
 export function silentSide(records, sides, isExcused = () => false) {
   const answered = records.filter((record) => isValid(record) && record.traffic.ok > 0)
-  const silent = sides.find((side) => !answered.some(({ cell }) => cell.side === side) && !isExcused(side))
+  const hasAnswered = (/** @type {string} */ side) => answered.some(({ cell }) => cell.side === side)
+  const silent = sides.find((side) => !isExcused(side) && (!hasAnswered(side) || hasStopped(records, side)))
   if (!silent) return null
-  const last = records.findLast(({ cell }) => cell.side === silent)
-  return `${silent.toUpperCase()} answered not one request with success in a valid trial: ${last?.outcome.because ?? 'no trial'}`
+  const [name, last] = [silent.toUpperCase(), records.findLast(({ cell }) => cell.side === silent)]
+  return hasAnswered(silent)
+    ? `${name} stopped answering: no request of its last ${STOPPED_TRIALS} trials succeeded (${last?.outcome.because})`
+    : `${name} answered not one request with success in a valid trial: ${last?.outcome.because ?? 'no trial'}`
 }
 
 /**

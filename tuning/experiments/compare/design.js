@@ -2,7 +2,7 @@ import { bestOf, isSettled, isValid } from '../../../load/capacity/ladder.js'
 import { nextOfProof, PROOF_S } from '../../../load/capacity/proving.js'
 import { isSameCell } from '../../../load/report/format.js'
 import { relaxedCell } from '../../../load/verdict/relax.js'
-import { coldWarmup, coldWarmups_s } from '../../knobs/sides.js'
+import { coldWarmup, coldWarmups_s, hasStopped } from '../../knobs/sides.js'
 import { capacityStep } from '../../stats/capacity-of.js'
 import { visitsOf } from '../../stats/design.js'
 
@@ -42,10 +42,11 @@ export const SIDES = ['a', 'b']
 /**
  * Each block visits both sides in random order: a closed loop at every concurrency, then a ladder. After that, a search finds
  * the rate at which a side begins to refuse requests. The search sends one kind of request, so it is left out for a mix of
- * several. Finally, a proof tests the limit of each side that is ours.
+ * several. Finally, a proof tests the limit of each side that is ours. All this ends as soon as a side stops answering.
  * @param {ComparePlan} plan @param {Records} records @param {NotAppliedCell[]} [notApplied] @returns {Step | null}
  */
 export function design(plan, records, notApplied = []) {
+  if (SIDES.some((side) => hasStopped(records, side) && !refuses(records, side))) return null
   const visits = visitsOf({ cells: SIDES, anchor: null, blocks: plan.blocks, seed: plan.mix.seed })
   for (const [i, { block, position, cell: side }] of visits.entries()) {
     const own = records.filter(({ at, cell }) => at.block === block && cell.side === side)

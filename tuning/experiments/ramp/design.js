@@ -1,5 +1,5 @@
 import { isSettled, isValid } from '../../../load/capacity/ladder.js'
-import { coldWarmup, coldWarmups_s } from '../../knobs/sides.js'
+import { coldWarmup, coldWarmups_s, hasStopped } from '../../knobs/sides.js'
 import { visitsOf } from '../../stats/design.js'
 import { aloneMix } from './alone.js'
 import { crossingsOf, nextWorkers, rungsOf } from './climb.js'
@@ -35,10 +35,12 @@ const LATER_RUNGS = 2.3
 
 /**
  * Measures first each request type alone with a few workers, then blocks, each with a climb of every series in random order: the
- * first climb finds the ceiling, and the climbs of later blocks begin just below it.
+ * first climb finds the ceiling, and the climbs of later blocks begin just below it. All this ends as soon as a side
+ * stops answering.
  * @param {RampPlan} plan @param {Records} records @returns {Step | null}
  */
 export function design(plan, records) {
+  if (Object.keys(plan.sides).some((side) => hasStopped(records, side))) return null
   const { mix, drivers, blocks, most_workers, warmup_s, duration_s } = plan
   const whole_s = durationOf(plan)
   const common = { loop: /** @type {const} */ ('closed'), rate_rps: null, warmup_s, duration_s }

@@ -53,3 +53,24 @@ t.test('a run that was cut off goes on with the same trial', async (t) => {
     t.match(design(PLAN, records.slice(0, length)), { at, cell })
   }
 })
+
+t.test('a side that stops answering ends the comparison, and is the reason for no answer', async (t) => {
+  const records = runOf({}).slice(0, 40)
+  const silenced = (/** @type {number} */ trials, about = {}) => {
+    const silent = records.filter(({ cell }) => cell.side === 'b').slice(-trials)
+    return records.map((record) => {
+      if (!silent.includes(record)) return record
+      return {
+        ...record,
+        traffic: { ...record.traffic, ok: 0, ...about },
+        outcome: { verdict: 'fail', because: 'refused' },
+      }
+    })
+  }
+  t.equal(design(PLAN, silenced(4)), null)
+  const problem = 'B stopped answering: no request of its last 4 trials succeeded (refused)'
+  t.equal(findingsOf(silenced(4)).problem, problem)
+  t.ok(design(PLAN, silenced(3)), 'three may be chance')
+  const { completed } = records[0].traffic
+  t.ok(design(PLAN, silenced(4, { status: { 429: completed } })), 'one that refuses requests answers')
+})

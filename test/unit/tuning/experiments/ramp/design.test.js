@@ -125,3 +125,18 @@ t.test('a driver whose tool is missing is refused with what installs it', async 
   t.strictSame(chosenDrivers({ driver: ['wrk'], 'cross-check': true }, []), ['wrk', 'autocannon'], 'never with itself')
   t.strictSame(chosenDrivers({}, [{ url: 'https://a/', file: null }]), ['workers'])
 })
+
+t.test('a side that stops answering ends the climbs, and is the reason for no answer', async (t) => {
+  const records = runOf(PLAN, { a: service(5000, 5), b: service(10_000, 5) }).slice(0, 30)
+  const silenced = (/** @type {number} */ trials) => {
+    const silent = records.filter(({ cell }) => cell.side === 'a').slice(-trials)
+    return records.map((record) => {
+      if (!silent.includes(record)) return record
+      return { ...record, traffic: { ...record.traffic, ok: 0 }, outcome: { verdict: 'fail', because: 'refused' } }
+    })
+  }
+  t.equal(design(PLAN, silenced(4)), null)
+  const problem = 'A stopped answering: no request of its last 4 trials succeeded (refused)'
+  t.equal(findingsOf(PLAN, silenced(4)).problem, problem)
+  t.ok(design(PLAN, silenced(3)), 'three may be chance')
+})
