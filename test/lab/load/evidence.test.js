@@ -89,6 +89,6 @@ t.test('a service that waits for itself is limited by what is not visible from o
   t.match(stdout, 'Limit: not found (none-reached): what limits it is not visible from outside.')
   t.match(
     stdout,
-    "What would show more: --metrics-url: its own figures; --postgres-url: its database's waits and locks.",
+    "Flags that show more: --metrics-url: its own figures; --postgres-url: its database's waits and locks.",
   )
 })

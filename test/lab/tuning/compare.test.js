@@ -45,7 +45,7 @@ t.test('compare: two services of somebody else, with secrets that stay out of th
   t.type(phases_ms.connect.min, 'number')
   t.equal(a.traffic.rows_stored, null)
   t.match(readFileSync(path.join(out, 'report.md'), 'utf8'), /## Histograms/)
-  t.match(readFileSync(path.join(out, 'report.md'), 'utf8'), /\n\| response size, bytes +\|.*\| +A \d+, B \d+ \|\n/)
+  t.match(readFileSync(path.join(out, 'report.md'), 'utf8'), /\n\| response size, bytes +\|.*\| +A \d+, B \d+ +\|\n/)
   t.equal(unauthorized, 0, 'the header and the key are sent with each request')
   const files = readdirSync(out)
   t.ok(files.includes('run.json') && files.includes('trials.ndjson'))
