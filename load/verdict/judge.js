@@ -166,7 +166,7 @@ const MOST_POSTGRES = 0.25
 function isStarved({ load, probes }) {
   // Other drivers are processes that the probe does not watch.
   if (load.driver !== 'paced' || !sharedCore(probes)) return false
-  const { cpu_core_ratio: postgres_ratio = 1 } = probes.postgres
+  const postgres_ratio = Number(probes.postgres.cpu_core_ratio ?? 1)
   return Number(probes.generator.run_delay_ratio) >= STARVED_RATIO && postgres_ratio <= MOST_POSTGRES
 }
 

@@ -472,7 +472,7 @@ t.test('excuses count from exactly their bound', async (t) => {
   const broken = { ok: 990, success_ratio: 0.99, completed: 990, status: { 201: 990 }, rows_stored: 990 }
   const closedTimeouts = trial({ ...broken, errors: { 'client:timeout': 10 } }, null)
   closedTimeouts.probes.generator.cpu_core_ratio = 1
-  const waiting = (/** @type {number} */ run_delay_ratio, /** @type {number} */ postgres, driver = 'paced') => {
+  const waiting = (/** @type {number} */ run_delay_ratio, /** @type {number | null} */ postgres, driver = 'paced') => {
     const { probes, load, ...record } = trial(p99(1340), 85)
     const generator = { ...probes.generator, cores: '1', cpu_core_ratio: 0.01, run_delay_ratio }
     const cores = { ...probes.kernel.cores, 1: { busy_ratio: 1, interrupts_ratio: 0, steal_ratio: 0 } }
@@ -488,6 +488,7 @@ t.test('excuses count from exactly their bound', async (t) => {
     ['fail', 'a generator that waited for its core half of the time', waiting(0.51, 0.1)],
     ['invalid', 'one that waited nearly all of the time', waiting(0.98, 0.1)],
     ['fail', 'one that waited for Postgres nearly all of the time', waiting(0.98, 0.9)],
+    ['fail', 'one that waited beside a Postgres whose CPU is unknown', waiting(0.98, null)],
     ['fail', 'one whose own process is not seen', waiting(0.98, 0.1, 'vegeta')],
     ['invalid', 'later than the SLO', trial(p99(401), 100.1)],
     ['invalid', 'a neighbour that uses 12 % of the core', trial(p99(101), 1, { steal: 0.12 })],
