@@ -46,25 +46,26 @@ server = Server(('127.0.0.1', 0), Handler)
 print(server.server_port, flush=True)
 server.serve_forever()`
 
+/** Where another program has the core, no verdict says anything about the service. */
+const MOST_SWEEPS = 3
+
 /**
- * A sweep with three trials at one rate: they vote on the limit, so that the machine may have stood still in one.
+ * A sweep with three trials at one rate: they vote on the limit, so that the machine may have stood still in one. If the answer is that
+ * something else used the core, sweeps again.
  * @param {any} t @param {{ url: string, pid: string }} service @param {string[]} flags
  */
 async function swept(t, { url, pid }, ...flags) {
-  const out = `${temporaryFolder(t)}/run`
-  const { code, stdout, stderr } = await runHere([
-    'sweep',
-    '--url',
-    url,
-    '--pid',
-    pid,
-    ...SHORT,
-    ...flags,
-    '--out',
-    out,
-  ])
-  t.equal(code, 0, stderr)
-  return { stdout: stdout.replace(/\s+/g, ' '), run: readRun(out), trials: readTrials(out), out }
+  const argv = ['sweep', '--url', url, '--pid', pid, ...SHORT, ...flags]
+  for (let sweeps = 1; ; sweeps++) {
+    const out = `${temporaryFolder(t)}/run`
+    const { code, stdout, stderr } = await runHere([...argv, '--out', out])
+    const [run, trials] = [readRun(out), readTrials(out)]
+    const isNoisy =
+      trials.filter(({ outcome }) => outcome.blame === 'noise').length > 1 || run.limit?.resource === 'machine-noise'
+    if (isNoisy && sweeps < MOST_SWEEPS) continue
+    t.equal(code, 0, stderr)
+    return { stdout: stdout.replace(/\s+/g, ' '), run, trials, out }
+  }
 }
 
 t.test('a service that computes in one thread is limited by its CPU, whatever it is written in', async (t) => {
@@ -74,7 +75,11 @@ t.test('a service that computes in one thread is limited by its CPU, whatever it
   }
   for (const [name, command] of Object.entries(programs)) {
     const { stdout, run, trials } = await swept(t, await service(t, command), '--rates', '600,600,600')
-    t.equal(run.limit.resource, 'api-cpu', `${name}: ${JSON.stringify(trials[0].probes.api)}`)
+    t.equal(
+      run.limit.resource,
+      'api-cpu',
+      `${name}: ${JSON.stringify(trials.map(({ outcome, limit, probes }) => [outcome, limit, probes.api, probes.kernel.cores]))}`,
+    )
     t.match(run.limit.evidence[0], new RegExp(`^${name}\\S* used \\d+ % of a core`))
     t.notMatch(stdout, '--pid: its CPU')
     const { api } = trials[0].probes

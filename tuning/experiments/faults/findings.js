@@ -18,13 +18,16 @@ export function trialsOf(records, block, name) {
 }
 
 /**
- * The trial that counts for a fault in a block. An invalid trial says nothing, unless the planted fault makes trials invalid.
+ * The trial that counts for a fault in a block. An invalid trial says nothing, unless the planted fault makes trials invalid: a fault of
+ * the generator does, but not by noise on the machine.
  * @param {TrialRecord[]} records of one fault and block @returns {TrialRecord | undefined} undefined if another trial is needed
  */
 export function plantedTrial(records) {
   const trials = records.filter(({ at, cell }) => at.phase !== 'proof' && notchOf(cell) === null)
-  const makesInvalid = /^(generator|machine)-/.test(FAULTS[trials[0]?.cell.fault]?.resource ?? '')
-  return trials.find((trial) => isValid(trial) || makesInvalid) ?? trials[MAX_INVALID - 1]
+  const { resource = '' } = FAULTS[trials[0]?.cell.fault] ?? {}
+  const isPlanted = (/** @type {TrialRecord} */ { outcome }) =>
+    resource === 'machine-noise' || (resource.startsWith('generator-') && outcome.blame !== 'noise')
+  return trials.find((trial) => isValid(trial) || isPlanted(trial)) ?? trials[MAX_INVALID - 1]
 }
 
 /** Block by block, the faults without a trial that counts. @param {{ repeats: number, faults: string[] }} plan @param {TrialRecord[]} records */

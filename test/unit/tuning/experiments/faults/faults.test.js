@@ -82,6 +82,11 @@ t.test('an invalid trial is repeated, unless that is what was planted', async (t
   t.equal(plantedTrial([noisy, noisy, noisy]), noisy, 'three times at most')
   const crowd = record({ fault: 'noisy-neighbours' }, 'machine-noise', 'invalid')
   t.equal(plantedTrial([crowd]), crowd, 'unless the neighbour is what was planted')
+
+  const few = record({ fault: 'few-connections' }, 'generator-connections', 'invalid')
+  const spoiled = { ...few, outcome: { ...few.outcome, blame: 'noise' } }
+  t.equal(plantedTrial([{ ...few, outcome: { ...few.outcome, blame: 'generator' } }])?.cell, few.cell)
+  t.equal(plantedTrial([spoiled]), undefined, 'a neighbour spoils a fault of the generator, too')
 })
 
 t.test('hard faults are planted where a proof is made, and either of two that are alike is right', async (t) => {
