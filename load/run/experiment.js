@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { withDatabase } from '../command/environment.js'
 import { UsageError } from '../command/errors.js'
 import { terminalOf } from '../report/terminal.js'
+import { describeMachine, redlineCommit } from '../system/machine.js'
 import { quoted } from '../system/ssh/remote.js'
 import { seekConsent } from './consent.js'
 import { keptPlan, lacksCredentials, livePlan, secretWarnings } from './plan-secrets.js'
@@ -105,6 +106,25 @@ export async function runVerb(verb, command, given_io) {
   const ended = await runExperiment({ experiment: verb, run: { ...run, ...resumed, ...prepared }, plan, results }, io)
   const isEmpty = ended.run.interrupted && ended.measured === 0
   return { run: ended.run, text: isEmpty ? null : terminalOf(ended.blocks), folder: results.folder }
+}
+
+/**
+ * Runs a verb that keeps no run of its own. If it has no use of its own for --out, that folder receives its answer.
+ * @param {string} name @param {Action} verb @param {Command} command @param {Io} io @returns {Promise<Ended>} @throws {UsageError}
+ */
+export async function runAction(name, verb, command, io) {
+  const { out, ...given } = command.given
+  if ('out' in verb.flags || out === undefined) return verb.run(command, io)
+  const { results, run } = beginRun(name, { argv: command.argv, out, plan: given })
+  const ended = await verb.run({ ...command, given }, io).catch((error) => {
+    results.releaseUnused()
+    throw error
+  })
+  const versions = { node: process.version, redline_commit: await redlineCommit() }
+  const finished_at = new Date().toISOString()
+  results.writeRun({ ...run, ...{ machine: describeMachine(), versions, rows: [] }, ...ended.run, finished_at })
+  results.writeText('report.md', `\`\`\`text\n${ended.text}\n\`\`\`\n`)
+  return { ...ended, folder: out }
 }
 
 /**

@@ -7,13 +7,13 @@ import { askAt } from '../command/ask.js'
 import { keptUrl } from '../command/credentials.js'
 import { readEnvironment } from '../command/environment.js'
 import { NotReady, RemoteError, ServiceEnded, UsageError } from '../command/errors.js'
-import { helpText, likelyName, parseCommand, switchFlag } from '../command/flags.js'
+import { helpText, likelyName, parseCommand, seedFlag, switchFlag } from '../command/flags.js'
 import { spoken } from '../command/spoken.js'
 import { refuseSwallowed } from '../command/swallowed.js'
 import { printable } from '../report/format.js'
 import { DATABASE_FLAG } from '../system/ssh/plan.js'
 import { quoted } from '../system/ssh/remote.js'
-import { runVerb } from './experiment.js'
+import { runAction, runVerb } from './experiment.js'
 import { lacksCredentials } from './plan-secrets.js'
 import { createProgress } from './progress.js'
 import { BROKE_OFF } from './runner.js'
@@ -31,6 +31,11 @@ const EXIT = { answered: 0, noAnswer: 1, usage: 2, interrupted: 130 }
 const ENDED_AT_ONCE = 'redline: ended at once; the trials that had ended are kept, and --resume goes on\n'
 
 const OUT = { value: 'DIR', about: 'new or empty folder for the results (default results/<run_id>)' }
+/** Every verb has these two, so that one script can call them all alike. */
+const OF_ACTIONS = {
+  out: { value: 'DIR', about: 'new or empty folder for the answer (default: none; it is only printed)' },
+  seed: seedFlag('changes nothing here, where nothing is random'),
+}
 const RESUME = {
   ...{ value: 'DIR', about: 'continue an interrupted run', expected: 'a results folder' },
   parse: (/** @type {string} */ text) => text || undefined,
@@ -86,7 +91,7 @@ export async function main(verbs, command, shell = {}) {
     const { given, operands, shown } = parseCommand(flags, argv, 'operands' in verb)
     const { json, ...own } = given
     const command = { given: own, operands, argv: shown, json }
-    const ended = await ('run' in verb ? verb.run(command, io) : runVerb(verb, command, io))
+    const ended = await ('run' in verb ? runAction(name, verb, command, io) : runVerb(verb, command, io))
     return print(ended, json, 'resume' in flags, stdout, stderr)
   } catch (error) {
     if (signal.aborted) return EXIT.interrupted
@@ -170,7 +175,7 @@ function verbsText(verbs) {
 
 /** A verb's own flags, and those common to all verbs of its kind. @param {Verb | Action} verb @returns {Record<string, Flag>} */
 function flagsOf(verb) {
-  if ('run' in verb) return { ...verb.flags, ...COMMON, ...verb.flags }
+  if ('run' in verb) return { ...verb.flags, ...OF_ACTIONS, ...COMMON, ...verb.flags }
   if ('measure' in verb) return { ...verb.flags, out: OUT, ...COMMON }
   return { ...verb.flags, ...DATABASE_FLAG, out: OUT, resume: RESUME, ...COMMON }
 }

@@ -3,13 +3,16 @@ import { once } from 'node:events'
 import fs from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
+import { UsageError } from '../../../load/command/errors.js'
 import { beginRun, Results } from '../../../load/run/results.js'
 import { runExperiment } from '../../../load/run/runner.js'
+import { main } from '../../../load/run/shell.js'
 import { caught } from '../../support/caught.js'
 import { runHere } from '../../support/in-process.js'
 import { readRun, readTrials, startLab, temporaryFolder } from '../../support/lab.js'
 import { wholeRun } from '../../support/made-up/run.js'
 import { created, httpServer } from '../../support/servers.js'
+import { createShell } from '../../support/shell.js'
 import { firstLine } from '../../support/until.js'
 
 const RUN = JSON.stringify(wholeRun())
@@ -124,4 +127,31 @@ t.test('--resume of a run that is not over is refused, and the run goes on; its 
     fs.readdirSync(out).filter((name) => name.startsWith('lock')),
     [],
   )
+})
+
+t.test('a verb that keeps no run of its own leaves its answer in --out, and nothing if it fails', async (t) => {
+  const out = path.join(temporaryFolder(t), 'answer')
+  const ask = (/** @type {() => any} */ run) => ({
+    ...{ about: 'what is it?', flags: {}, examples: '  npm run ask' },
+    run: async () => run(),
+  })
+  const asked = async (/** @type {() => any} */ run) => {
+    const shell = createShell()
+    const code = await main({ ask: ask(run) }, ['ask', '--out', out, '--seed', '2'], shell)
+    return { code, ...shell.said }
+  }
+  const refused = await asked(() => {
+    throw new UsageError('expected more')
+  })
+  t.match(refused, { code: 2, stderr: 'redline: expected more\n' })
+  t.notOk(fs.existsSync(out))
+
+  const answer = { run: { verb: 'ask', problem: 'it is unknown' }, text: 'a  b\nc  d', folder: null }
+  const answered = await asked(() => answer)
+  t.equal(answered.code, 1)
+  t.equal(answered.stdout, `\na  b\nc  d\n\n${out}/report.md\n`)
+  t.match(readRun(out), { ...answer.run, run_id: /-ask$/, plan: { seed: 2 } })
+  t.strictSame(readRun(out).argv, ['--out', out, '--seed', '2'])
+  t.equal(fs.readFileSync(`${out}/report.md`, 'utf8'), '```text\na  b\nc  d\n```\n')
+  t.match((await asked(() => answer)).stderr, /^redline: --out: expected a folder without a run, got /)
 })

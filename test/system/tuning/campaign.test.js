@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { main } from '../../../load/run/shell.js'
 import { describeMachine, redlineCommit } from '../../../load/system/machine.js'
+import { attempt } from '../../../sql/attempt.js'
 import { startOf } from '../../../sql/scratch.js'
 import { campaignOf } from '../../../tuning/pages/evidence/campaign.js'
 import { processesOf, temporaryFolder } from '../../support/lab.js'
@@ -139,7 +140,7 @@ t.test('kill -9 of a campaign ends the run that it is measuring', { skip: withou
     `import { campaignOf } from '${CAMPAIGN}'
 import { main } from '${SHELL}'
 const runs = ${JSON.stringify([{ name: 'first', minutes: 1, argv }])}
-await main({ evidence: campaignOf(runs) }, ['evidence', '--node', '${node}', '--out', '${folder}/runs'])`,
+await main({ evidence: campaignOf(runs) }, ['evidence', '--seed', '7', '--node', '${node}', '--out', '${folder}/runs'])`,
   )
   const campaign = spawn(process.execPath, [`${folder}/campaign.mjs`], { stdio: ['ignore', 'ignore', 'pipe'] })
   t.teardown(() => campaign.kill('SIGKILL'))
@@ -150,6 +151,13 @@ await main({ evidence: campaignOf(runs) }, ['evidence', '--node', '${node}', '--
   const isWaiting = () => fs.existsSync(`${folder}/begun`)
   await until('the run to wait for its service', () => isWaiting() || campaign.exitCode !== null)
   t.ok(isWaiting() && processesOf(folder).length > 1, `the campaign measures: ${said}`)
+  const commands = processesOf(folder).map((pid) =>
+    attempt(() => fs.readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' '), 'ended by now'),
+  )
+  t.ok(
+    commands.some((command) => command.includes('sweep --url') && command.includes(' --seed 7 --out ')),
+    `with the seed of the campaign: ${commands}`,
+  )
   campaign.kill('SIGKILL')
   await until('no process to be left', () => processesOf(folder).length === 0, SOON_MS)
   t.pass('neither the run nor its service is left')

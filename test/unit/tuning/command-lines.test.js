@@ -1,9 +1,16 @@
 import t from 'tap'
 import { main } from '../../../load/run/shell.js'
+import { doctor } from '../../../load/verbs/doctor.js'
+import { setup } from '../../../load/verbs/setup.js'
+import { sweep } from '../../../load/verbs/sweep/sweep.js'
+import { campaignOf } from '../../../tuning/pages/evidence/campaign.js'
+import { history } from '../../../tuning/pages/history/history.js'
+import { reportOn } from '../../../tuning/pages/report/report.js'
 import * as VERBS from '../../../tuning/verbs.js'
 import { createShell } from '../../support/shell.js'
 
 const { 'second-opinion': secondOpinion } = VERBS
+const ALL_VERBS = { ...VERBS, sweep, doctor, setup, history, evidence: campaignOf(), report: reportOn(VERBS) }
 
 /** @type {Record<string, [string[], RegExp][]>} */
 const WRONG = {
@@ -90,4 +97,14 @@ t.test('a verb is listed, and explained, by its npm script', async (t) => {
   }
   t.equal(await main(VERBS, ['generators', '--help'], help), 0)
   t.match(help.said.stdout, /^npm run bench:generators -- \[flags\]\n/)
+})
+
+t.test('every verb has a help with an example, and the flags that all verbs share', async (t) => {
+  for (const verb of Object.keys(ALL_VERBS)) {
+    const shell = createShell()
+    t.equal(await main(ALL_VERBS, [verb, '--help'], shell), 0, verb)
+    const [, flags, examples] = shell.said.stdout.split(/^(?:Flags|Examples):$/m)
+    for (const flag of ['--out DIR', '--seed', '--json', '--help']) t.match(flags, `\n  ${flag} `, `${verb} ${flag}`)
+    t.match(examples, /^ {2}\S/m, verb)
+  }
 })

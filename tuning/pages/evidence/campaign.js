@@ -3,7 +3,7 @@ import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { UsageError } from '../../../load/command/errors.js'
-import { oneOf, someOf, switchFlag } from '../../../load/command/flags.js'
+import { oneOf, seedFlag, someOf, switchFlag } from '../../../load/command/flags.js'
 import { binary as vegetaBinary } from '../../../load/generators/drivers/vegeta/program.js'
 import { holdFolder, makeFolder, refuseForeign } from '../../../load/run/folder.js'
 import { describeMachine, redlineCommit } from '../../../load/system/machine.js'
@@ -42,6 +42,7 @@ export const campaignOf = (runs = RUNS, rest_ms = REST_MS) => ({
       about: `version of Node that measures (default ${NODE_MAJOR}, which is fetched)`,
       ...oneOf(nodeMajors()),
     },
+    seed: seedFlag('seed of every run (default: that of its verb)'),
     adopt: switchFlag('take the finished runs of the folder into tuning/evidence, and measure nothing'),
   },
   examples: `  npm run evidence
@@ -81,13 +82,18 @@ export const campaignOf = (runs = RUNS, rest_ms = REST_MS) => ({
       if (signal.aborted) break
       hasMeasured = true
       progress.note(`${one.name}: about ${one.minutes} min`)
-      const code = await measure(node, folder, one, state, signal)
+      const code = await measure(node, folder, withSeed(one, given.seed), state, signal)
       if (code === REFUSED) return ended(`${one.name} was refused`)
     }
     const missing = statesOf(folder, asked).filter(({ state }) => state !== 'finished')
     return ended(missing.length > 0 ? `not finished: ${missing.map(({ name }) => name).join(', ')}` : null)
   },
 })
+
+/** @param {KeptRun} run @param {number} [seed] */
+function withSeed(run, seed) {
+  return seed === undefined ? run : { ...run, argv: [...run.argv, '--seed', String(seed)] }
+}
 
 /** @param {string} node @param {string} folder @param {KeptRun} run @param {State} state @param {AbortSignal} signal */
 async function measure(node, folder, { name, argv: [verb, ...flags], env, sides = {} }, state, signal) {

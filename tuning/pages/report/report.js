@@ -73,10 +73,10 @@ export function sourcesOf(folders, verbs) {
     const results = new Results(folder)
     const run = { warnings: [], not_applied: [], ...results.readRun() }
     const { verb } = run
-    const known = Object.hasOwn(verbs, verb) ? verbs[verb] : undefined
-    const experiment = known && 'run' in known ? known.experiment : known
+    const experiment = experimentOf(verbs, verb)
     if (!experiment) {
-      throw new UsageError(`report: expected a run of ${Object.keys(verbs).join(', ')} in ${folder}, got ${verb}`)
+      const known = Object.keys(verbs).filter((name) => experimentOf(verbs, name))
+      throw new UsageError(`report: expected a run of ${known.join(', ')} in ${folder}, got ${verb}`)
     }
     if ('measure' in experiment && folders.length > 1) {
       throw new UsageError(`report: expected runs with trials, got ${folder}, a ${verb}, which has none`)
@@ -85,6 +85,12 @@ export function sourcesOf(folders, verbs) {
       throw new UsageError(`report: expected a run with trials in ${folder}, but it ended before its first`)
     return { name: String.fromCharCode(65 + i), experiment, folder, run, records: results.readAllTrials() }
   })
+}
+
+/** @param {Record<string, Verb | Action>} verbs @param {string} name @returns {Verb | undefined} undefined if it keeps no run */
+function experimentOf(verbs, name) {
+  const known = Object.hasOwn(verbs, name) ? verbs[name] : undefined
+  return known && 'run' in known ? known.experiment : known
 }
 
 /** @param {Source} source @param {Record<string, any>} given */

@@ -8,7 +8,7 @@ t.test('what is wrong ends with exit code 2 and one line', async (t) => {
   const wrong = [
     [['--rate', 'fast'], {}, '--rate: expected a whole number from 1 to 1000000, got "fast"'],
     [['--connections', '0'], {}, '--connections: expected a whole number from 1 to 60000, got "0"'],
-    [['--out', 'somewhere'], {}, 'expected a flag of this verb, got --out; --help lists the flags'],
+    [['--blocks', '2'], {}, 'expected a flag of this verb, got --blocks; --help lists the flags'],
     [[], { POOL_MAX: 'many' }, 'POOL_MAX: expected a whole number from 1 to 10000 (connections), got "many"'],
   ]
   for (const [argv, env, message] of wrong) {
