@@ -3,11 +3,15 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
+import { parseCommand } from '../../../load/command/flags.js'
 import { main } from '../../../load/run/shell.js'
 import { describeMachine, redlineCommit } from '../../../load/system/machine.js'
+import { sweep } from '../../../load/verbs/sweep/sweep.js'
 import { attempt } from '../../../sql/attempt.js'
 import { startOf } from '../../../sql/scratch.js'
-import { campaignOf } from '../../../tuning/pages/evidence/campaign.js'
+import { argvOf, campaignOf } from '../../../tuning/pages/evidence/campaign.js'
+import { RUNS } from '../../../tuning/pages/evidence/runs.js'
+import * as MEASURING from '../../../tuning/verbs.js'
 import { processesOf, temporaryFolder } from '../../support/lab.js'
 import { ownPort } from '../../support/servers.js'
 import { createShell } from '../../support/shell.js'
@@ -16,6 +20,8 @@ import { until } from '../../support/until.js'
 const CAMPAIGN = fileURLToPath(new URL('../../../tuning/pages/evidence/campaign.js', import.meta.url))
 const SHELL = fileURLToPath(new URL('../../../load/run/shell.js', import.meta.url))
 const withoutProc = fs.existsSync('/proc/self/stat') ? false : 'this system has no /proc'
+/** @type {Record<string, any>} */
+const VERBS = { ...MEASURING, sweep }
 /** Less than a run waits for its service, after which it would end anyway. */
 const SOON_MS = 20_000
 
@@ -80,6 +86,43 @@ t.test('evidence of two commits is not mixed, and names that are no run are refu
   })
   t.ok(fs.existsSync(`${foreign}/bench/novel.txt`))
   t.match(await ran('--only', 'tune,nothing'), { code: 2, stderr: /--only: expected some of sweep-batched,/ })
+})
+
+t.test('each run that the pages quote can be made, whole or short', async (t) => {
+  t.ok(RUNS.length > 0)
+  for (const run of RUNS) {
+    const planned = [false, true].map((isQuick) => {
+      const [name, ...words] = argvOf(run, isQuick, 7)
+      const verb = VERBS[name]
+      const sides = { a: {}, b: {} }
+      const { given } = parseCommand(
+        verb.flags,
+        words.filter((word) => !/^--[ab]$|\.env$/.test(word)),
+      )
+      return verb.plan({ inside: true, ...(run.sides && sides), ...given }, {})
+    })
+    const [whole, short] = planned
+    t.notSame(short, whole, run.name)
+    t.strictSame(
+      planned.map(({ mix }) => mix.seed),
+      [7, 7],
+      `${run.name}: with the given seed`,
+    )
+  }
+})
+
+t.test('short runs are not mixed with whole ones, nor adopted', async (t) => {
+  const folder = temporaryFolder(t)
+  keep(folder, 'tune', { finished_at: 'then', argv: ['--quick', '--out', 'somewhere'] })
+  const short = /expected whole runs in .*, got a short one \(tune\); use another folder/
+  t.match(await ran('--out', folder, '--only', 'bench'), { code: 2, stderr: short })
+  t.match(await ran('--out', folder, '--adopt'), { code: 2, stderr: short })
+  t.match(await ran('--adopt', '--quick'), { code: 2, stderr: /--quick: cannot be combined with --adopt/ })
+  keep(folder, 'tune', { finished_at: 'then', argv: ['--out', 'somewhere'] })
+  t.match(await ran('--out', folder, '--quick'), {
+    code: 2,
+    stderr: /expected short runs in .*, got a whole one \(tune\)/,
+  })
 })
 
 t.test('a damaged run is refused by the name of its file, and nothing is removed', async (t) => {

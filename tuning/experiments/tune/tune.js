@@ -26,6 +26,8 @@ const DEFAULTS = { preset: 'limits', seed: 1 }
 const SLO = { p99_ms: 100, success_ratio: 1 }
 const CONNECTIONS = 256
 
+const QUICK = { blocks: 1, duration_ms: 1000 }
+
 /** More is a mistake in the command line rather than a plan. */
 const MAX_CELLS = 1000
 
@@ -59,7 +61,9 @@ export const tune = {
       about: 'measure every combination of these levels; the first is the reference (repeatable)',
       multiple: true,
     },
-    quick: switchFlag('the limits preset with two levels of each knob and without the proof: about 3 minutes'),
+    quick: switchFlag(
+      'limits: two levels of each knob (about 3 minutes); otherwise, one block of trials of 1s, and no intervals; without the proof',
+    ),
     blocks: numberFlag('passes over all combinations (default: enough for an interval)', 1, 100),
     capacity: {
       ...numberFlag(
@@ -89,7 +93,7 @@ export const tune = {
           `${(plan.cells.length > 0 ? plan.cells : expectedCells(plan.is_quick)).length} combinations of settings`,
           matrixDuration(plan),
         ]
-    return `${visits}, each measured in ${plan.blocks} blocks: about ${Math.ceil(duration_s / 60)} min`
+    return `${visits}, each measured in ${plan.blocks} ${plan.blocks === 1 ? 'block' : 'blocks'}: about ${Math.ceil(duration_s / 60)} min`
   },
   design: (plan, ...known) => (isArticle(plan) ? designArticle(plan, ...known) : designMatrix(plan, ...known)),
   open: (cell, place, { preset }) => (FILLED.has(preset) ? openFilled : openCell)(/** @type {Cell} */ (cell), place),
@@ -109,11 +113,10 @@ function isArticle({ preset }) {
 function planOf(flags) {
   const { preset = DEFAULTS.preset, seed = DEFAULTS.seed, knob, capacity = null, quick = false } = flags
   if (flags.preset && knob) throw new UsageError('--knob: cannot be combined with --preset, which has knobs of its own')
-  if (quick && (knob || preset !== 'limits'))
-    throw new UsageError('--quick: cannot be combined with --knob, or a preset other than limits')
   const matrix = knob ? matrixOf(distinct(knob.map(parseKnob))) : PRESETS[preset]?.()
   const isLimits = !knob && preset === 'limits'
-  const { blocks, duration_ms, timeout_s } = { timeout_s: 10, ...(matrix ?? (isLimits ? LIMITS : ARTICLE)) }
+  const usual = { timeout_s: 10, ...(matrix ?? (isLimits ? LIMITS : ARTICLE)) }
+  const { blocks, duration_ms, timeout_s } = quick && !isLimits ? { ...usual, ...QUICK } : usual
   const common = {
     ...localPlan({ seed, duration_s: (flags.duration ?? duration_ms) / 1000, timeout_s }),
     ssh: sshPlanOf(flags),

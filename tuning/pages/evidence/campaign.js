@@ -35,7 +35,10 @@ export const campaignOf = (runs = RUNS, rest_ms = REST_MS) => ({
   about: 'measure everything again that the pages quote (about six hours)',
   details: `The runs, in this order: ${runs.map(({ name, minutes }) => `${name} (${minutes} min)`).join(', ')}.\nAn interrupted run continues where it stopped; a finished one is not repeated. All runs must come from one commit and one machine.`,
   flags: {
-    out: { value: 'DIR', about: 'folder of the runs (default results/evidence)' },
+    out: { value: 'DIR', about: 'folder of the runs (default results/evidence; with --quick, results/evidence-quick)' },
+    quick: switchFlag(
+      'each run in its shortest form, to see that all of them work: about an hour, and nothing to adopt',
+    ),
     only: { value: 'A,B', about: 'these runs', ...someOf(runs.map(({ name }) => name)) },
     node: {
       value: 'MAJOR',
@@ -50,7 +53,9 @@ export const campaignOf = (runs = RUNS, rest_ms = REST_MS) => ({
   npm run evidence -- --adopt && npm run docs`,
 
   async run({ given }, { signal, progress }) {
-    const folder = path.resolve(given.out ?? path.join(ROOT, 'results/evidence'))
+    const { adopt: adopts, quick: isQuick = false, seed } = given
+    if (adopts && isQuick) throw new UsageError('--quick: cannot be combined with --adopt, which takes whole runs')
+    const folder = path.resolve(given.out ?? path.join(ROOT, `results/evidence${isQuick ? '-quick' : ''}`))
     const asked = runs.filter(({ name }) => given.only?.includes(name) ?? true)
     const ended = (/** @type {string | null} */ problem) => {
       const states = statesOf(folder, asked)
@@ -59,8 +64,8 @@ export const campaignOf = (runs = RUNS, rest_ms = REST_MS) => ({
       // It has no report of its own.
       return { run, text, folder: null }
     }
-    refuseMixture(folder, runs, given.adopt ? undefined : originOf(await redlineCommit(), describeMachine()))
-    if (given.adopt) {
+    refuseMixture(folder, runs, isQuick, adopts ? undefined : originOf(await redlineCommit(), describeMachine()))
+    if (adopts) {
       const finished = asked.filter(({ name }) => stateOf(path.join(folder, name)) === 'finished')
       for (const { name } of finished) {
         adopt(path.join(folder, name), path.join(COMMITTED, name))
@@ -81,8 +86,8 @@ export const campaignOf = (runs = RUNS, rest_ms = REST_MS) => ({
       if (hasMeasured) await sleep(rest_ms, undefined, { signal }).catch(() => {})
       if (signal.aborted) break
       hasMeasured = true
-      progress.note(`${one.name}: about ${one.minutes} min`)
-      const code = await measure(node, folder, withSeed(one, given.seed), state, signal)
+      progress.note(`${one.name}: ${isQuick ? 'in its shortest form' : `about ${one.minutes} min`}`)
+      const code = await measure(node, folder, { ...one, argv: argvOf(one, isQuick, seed) }, state, signal)
       if (code === REFUSED) return ended(`${one.name} was refused`)
     }
     const missing = statesOf(folder, asked).filter(({ state }) => state !== 'finished')
@@ -90,9 +95,9 @@ export const campaignOf = (runs = RUNS, rest_ms = REST_MS) => ({
   },
 })
 
-/** @param {KeptRun} run @param {number} [seed] */
-function withSeed(run, seed) {
-  return seed === undefined ? run : { ...run, argv: [...run.argv, '--seed', String(seed)] }
+/** The command line of a run. @param {KeptRun} run @param {boolean} isQuick @param {number} [seed] by default that of its verb */
+export function argvOf({ argv, whole = [] }, isQuick, seed) {
+  return [...argv, ...(isQuick ? ['--quick'] : whole), ...(seed === undefined ? [] : ['--seed', String(seed)])]
 }
 
 /** @param {string} node @param {string} folder @param {KeptRun} run @param {State} state @param {AbortSignal} signal */
@@ -149,14 +154,19 @@ function statesOf(folder, runs) {
 
 /**
  * Runs that are shown side by side must come from one commit and one machine: the given ones or, without them, those of the first run.
- * @param {string} folder @param {readonly KeptRun[]} runs @param {string} [given] from originOf @throws {UsageError}
+ * Short ones are for no page.
+ * @param {string} folder @param {readonly KeptRun[]} runs @param {boolean} isQuick @param {string} [given] from originOf @throws {UsageError}
  */
-function refuseMixture(folder, runs, given) {
+function refuseMixture(folder, runs, isQuick, given) {
   let expected = given
   for (const { name } of runs) {
     const own = path.join(folder, name)
     if (['missing', 'unusable'].includes(stateOf(own))) continue
-    const { versions, machine } = runIn(own)
+    const { versions, machine, argv = [] } = runIn(own)
+    if (argv.includes('--quick') !== isQuick) {
+      const [form, got] = isQuick ? ['short', 'a whole'] : ['whole', 'a short']
+      throw new UsageError(`--out: expected ${form} runs in ${folder}, got ${got} one (${name}); use another folder`)
+    }
     const origin = originOf(versions.redline_commit, machine)
     expected ??= origin
     if (origin === expected) continue

@@ -488,6 +488,10 @@ t.test('the announcement says what is measured, how often, and for how long', as
     /^2 combinations of settings, each measured in 2 blocks: about \d+ min$/,
   )
   t.match(sizeOf({ preset: 'article' }), /^8 rows by two generators, each measured in 6 blocks: about \d+ min$/)
+  t.match(
+    sizeOf({ preset: 'article', quick: true }),
+    /^8 rows by two generators, each measured in 1 block: about \d min$/,
+  )
   t.match(tune.details, /Measures every combination of settings in randomised blocks/)
 })
 
