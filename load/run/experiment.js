@@ -122,7 +122,7 @@ export async function runAction(name, verb, command, io) {
   })
   const versions = { node: process.version, redline_commit: await redlineCommit() }
   const finished_at = new Date().toISOString()
-  results.writeRun({ ...run, ...{ machine: describeMachine(), versions, rows: [] }, ...ended.run, finished_at })
+  results.writeRun({ ...run, machine: describeMachine(), versions, rows: [], ...ended.run, finished_at })
   results.writeText('report.md', `\`\`\`text\n${ended.text}\n\`\`\`\n`)
   return { ...ended, folder: out }
 }

@@ -38,8 +38,8 @@ export function growingBacklog({ load, traffic }, slo) {
 }
 
 /**
- * Whether a trial was too short to judge: responses took up so much of it that the few remaining samples cannot tell a slow service
- * from a growing queue. Pure. If the SLO accepts so many timeouts that p99 is one of them, p99 does not say how long responses take.
+ * Whether a trial was too short to judge: its responses took so long that too few samples are left to tell a slow service from a
+ * growing queue. Pure. If the SLO accepts so many timeouts that p99 is one of them, p99 does not say how long responses take.
  * @param {Pick<TrialRecord, 'load' | 'traffic'>} trial @param {Slo} slo
  */
 export function isTooShort(trial, slo) {

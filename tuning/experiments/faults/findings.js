@@ -18,8 +18,8 @@ export function trialsOf(records, block, name) {
 }
 
 /**
- * The trial that counts for a fault in a block. An invalid trial says nothing, unless the planted fault makes trials invalid: a fault of
- * the generator does, but not by noise on the machine.
+ * The trial that counts for a fault in a block. An invalid trial says nothing, unless the planted fault is what made it
+ * invalid: noise on the machine, or anything but noise where the fault is the generator's.
  * @param {TrialRecord[]} records of one fault and block @returns {TrialRecord | undefined} undefined if another trial is needed
  */
 export function plantedTrial(records) {
