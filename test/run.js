@@ -58,7 +58,7 @@ async function runTap(env) {
   return code ?? 1
 }
 
-/** Unit tests run many to a process, and so do small system tests; all others have one each. @param {string} tier */
+/** Unit tests run many to a process, and so do most system tests; all others have one each. @param {string} tier */
 function filesOf(tier) {
   if (tier === 'unit')
     return ['test/bundles', 'test/unit/api/simulation.test.js', 'test/unit/api/nth-statement.test.js']

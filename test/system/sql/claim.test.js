@@ -44,7 +44,7 @@ async function refusal(url) {
     (database) => database.close().then(() => null),
     (thrown) => thrown,
   )
-  if (error) t.type(error, DatabaseError)
+  if (error && !(error instanceof DatabaseError)) throw error
   return error?.message ?? null
 }
 
