@@ -134,7 +134,7 @@
  *   it is not ours to look at; pinning: which core did what;
  *   problem: why there is no trustworthy answer; capacities: one for each SLO, if there are several; failure: the answer, if it fails a
  *   check; exit_code: if it is neither 0 nor 1 for a problem; answer: kind of capacity found, or null if none was asked for; replay:
- *   the replayed log
+ *   the replayed log. What a verb found besides a capacity is kept under names of its own, such as `conclusion`, a sentence
  * @typedef {{ cpu_model: string, cores: number, memory_bytes: number, kernel: string }} Machine
  * @typedef {Machine & { name: string, node: string }} TargetMachine name: as ssh takes it; node: version there
  * @typedef {object} Capacity

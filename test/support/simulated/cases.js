@@ -70,7 +70,7 @@ const CASES = [
         STAGES.stages,
       )
       for (const { stage, cost } of lines) within(t, COSTS_US[stage], cost, stage)
-      const published = run.answer.at(-1)
+      const published = run.conclusions.at(-1)
       t.match(published, /throughput rises without .*database \(autocannon: 1\.\d\dx .* Why they differ: /)
       t.match(published, / by the proof: slowing core 0 /)
       t.match(stdout, /\| database +\| +1\.\d\dx \[.*\] \| +faster \|/)
@@ -98,7 +98,7 @@ const CASES = [
       t.strictSame(stays.leave_s, Array(6).fill(null))
       t.strictSame(leaves.leave_s, Array(6).fill(0.75), 'to a bin')
       t.strictSame(leaves.back_s, Array(6).fill(1))
-      t.match(run.answer, /^Adaptive divided by round robin, measured .* All four are lower/)
+      t.match(run.conclusion, /^Adaptive divided by round robin, measured .* All four are lower/)
     },
   },
   {
@@ -130,7 +130,7 @@ const CASES = [
       within(t, 1500 / 1200, hundred, hundred.about)
       within(t, 0.8, most, most.about)
       t.match(
-        run.answer,
+        run.conclusion,
         /^B is worse than A in p50 at concurrency 1: .*; .* p50 at concurrency 100: .*; .* maximum rate: /,
       )
     },
@@ -235,7 +235,7 @@ const CASES = [
       near(t, alone.to_one.ratio, 1.25, 0.06, 'without HAProxy')
       near(t, two.to_one.ratio, 1.6, 0.08, 'two')
       t.match(
-        run.answer,
+        run.conclusion,
         /^Durable rows\/s relative to one API process behind HAProxy: one without HAProxy: 1\.[123]\dx /,
       )
     },

@@ -4,6 +4,9 @@ import { answerOf, differs, memoryFolder, simulate } from './verb.js'
 
 /** @import { Case } from './cases.js' */
 
+/** What `answer` in run.json may be: of what kind the capacity is, if the verb looks for one. */
+const ANSWERS = [undefined, null, 'interval', 'at-least', 'none']
+
 /**
  * What every verb that measures has to do: run to its end and find the truth; go on where it was cut off, to the same
  * answer; and repeat what was invalid.
@@ -18,6 +21,7 @@ export async function checkCase(t, { verb, argv, serve, lab = {}, pictures, hold
   await t.test('runs to its end, and finds what is true', async (/** @type {any} */ t) => {
     t.equal(uncut.code, 0, uncut.end)
     holds(t, uncut)
+    t.ok(ANSWERS.includes(uncut.run.answer), `answer: ${uncut.run.answer}`)
     for (const file of ['report.md', 'run.json', 'trials.ndjson']) t.ok(fs.existsSync(path.join(whole, file)), file)
     t.strictSame(uncut.log.pictures, pictures)
     t.ok(uncut.log.sentence.length > 20, uncut.log.sentence)

@@ -35,7 +35,7 @@ export function analyse(plan, records, { not_applied = [] }) {
   const forecasts = forecastsOf(plan, records, { budget: budgets.cpu, closed, elasticities })
   return {
     problem: problemOf(plan, records, not_applied),
-    kept: { budgets, answer: conclusions, ...(elasticities && { elasticities, forecasts }) },
+    kept: { budgets, conclusions, ...(elasticities && { elasticities, forecasts }) },
     ...{ plan, records, budgets, conclusions, closed, elasticities, forecasts },
     rounds: roundsOf(records).length,
     warnings: [...crowded(records), ...leftOut(records.filter(({ at }) => ['turns', 'blocks'].includes(at.phase)))],

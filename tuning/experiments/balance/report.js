@@ -24,7 +24,7 @@ export function analyse(plan, records, { simulation = null }) {
   const { shares, ...measured } = figuresOf(plan, records)
   const sentences = answerSentences(measured.strategies, measured.crowded, simulation)
   const figures = { ...measured, simulation }
-  const kept = { answer: sentences.join(' '), ...figures }
+  const kept = { conclusion: sentences.join(' '), ...figures }
   return { problem: problemOf(plan, records), kept, ...figures, plan, sentences, shares, leftOut: leftOut(records) }
 }
 

@@ -43,7 +43,7 @@ export function findingsOf(plan, records) {
   return {
     problem: silentSide(records, SIDES, (side) => refuses(valid, side)) ?? incomparable(differences),
     kept: {
-      ...{ capacity: null, limit: null, differences, answer: answerSentence(differences) },
+      ...{ capacity: null, limit: null, differences, conclusion: answerSentence(differences) },
       ...(proofs.length > 0 && { why, proofs }),
       ...(response_sizes.length > 0 && { response_sizes }),
     },

@@ -32,7 +32,7 @@ export function compareReport(findings) {
   const answers = statuses.map((key) => [key, ...sides.map((side) => count(side.answers[key] ?? 0))])
   const limits = sides.flatMap(limitSentences)
   return [
-    answer(kept.answer),
+    answer(kept.conclusion),
     paragraph(`${sides.map(({ name, label }) => `${name}: ${label}`).join('; ')}.`),
     ...whyList(findings),
     ...latencyPicture(findings),

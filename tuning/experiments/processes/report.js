@@ -20,7 +20,7 @@ export function analyse(plan, records) {
   const missing = unmeasured(setupsOf(plan), records)
   return {
     problem: missing && `${nameOf(missing.cell)} ${missing.why}`,
-    kept: { answer: answerText(setups), setups },
+    kept: { conclusion: conclusionOf(setups), setups },
     ...{ plan, setups, leftOut: leftOut(records) },
   }
 }
@@ -47,7 +47,7 @@ function figuresOf(setup, sound) {
 /** @typedef {ReturnType<typeof figuresOf>[number]} Figures */
 
 /** @param {Figures[]} setups */
-function answerText(setups) {
+function conclusionOf(setups) {
   const compared = setups.filter(({ to_one }) => to_one)
   if (compared.length === 0) return 'Nothing was compared.'
   const texts = compared.map((one) => {
@@ -79,7 +79,7 @@ export function report({ plan, kept, setups, leftOut }) {
     '**What one more API process brings**, closed loop. Postgres, HAProxy and the generator run on the remaining cores; where no core is left, an additional API process shares a core with them. The last column compares the durable rows/s with those of one process behind HAProxy: each block (one round of the set-ups below) gives one ratio, and the typical one is shown, which can differ from the quotient of the rates. A closed loop has no bound on p99, so these rates are higher than capacities.'
   const { blocks, duration_s, connections, mix, haproxy } = plan
   return [
-    answer(kept.answer),
+    answer(kept.conclusion),
     ...titled(about, ['API processes', 'runs on', 'durable rows', 'p50', 'relative to 1 behind HAProxy'], rows),
     ...(leftOut.length > 0 ? [list(leftOut)] : []),
     method([

@@ -86,7 +86,7 @@ t.test('two that are alike by the generator alone are not tied', async (t) => {
 
 t.test('a run in which nothing could be compared has no trustworthy answer, and says why', async (t) => {
   const findings = findingsOf(runOf({ plan: { blocks: 2 } }), { blocks: 2 })
-  t.match(findings.kept.answer, /^Nothing could be compared\. /)
+  t.match(findings.kept.conclusion, /^Nothing could be compared\. /)
   t.equal(findings.problem, 'nothing could be compared: too few blocks')
   const full = (/** @type {any} */ { at }) => (at.phase === 'maximum' ? 1 : 0.2)
   t.equal(findingsOf(runOf({ generator: full })).problem, null, 'one comparison is an answer')

@@ -43,7 +43,10 @@ t.test('processes: a full generator gives no ratio', async (t) => {
   const full = loaded(({ processes }) => (processes === 2 ? 0.95 : 0.5))
   t.strictSame(limited(full), [false, false, true])
   t.match(textOf(full), /\| 2, behind HAProxy +\| .*\| +the generator was the limit \|/)
-  t.match(analyse(PLAN, full).kept.answer, /one without HAProxy: 1\.00x .*, 2 behind it: the generator was the limit\./)
+  t.match(
+    analyse(PLAN, full).kept.conclusion,
+    /one without HAProxy: 1\.00x .*, 2 behind it: the generator was the limit\./,
+  )
 })
 
 t.test('processes: a set-up without a trial that counts is named, and rules out an answer', async (t) => {
@@ -54,6 +57,6 @@ t.test('processes: a set-up without a trial that counts is named, and rules out 
   t.equal(analyse(PLAN, failed).problem, '2, behind HAProxy had no trial that counts: requests failed')
   t.match(textOf(failed), /6 of 18 trials were left out: requests failed in 6/)
   t.equal(analyse(PLAN, []).problem, '1, without HAProxy had no trial that counts: no trial')
-  t.match(analyse(PLAN, []).kept.answer, 'Nothing was compared.')
+  t.match(analyse(PLAN, []).kept.conclusion, 'Nothing was compared.')
   t.equal(analyse(PLAN, RECORDS).problem, null)
 })
