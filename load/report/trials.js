@@ -29,26 +29,32 @@ const COLUMNS = [
   { head: 'outcome', text: outcomeText },
 ]
 
-/** All trials of a run, one per row, in the order in which they ran. @param {TrialRecord[]} records */
-export function trialTable(records) {
+/**
+ * All trials of a run, one per row, in the order in which they ran.
+ * @param {TrialRecord[]} records @param {TrialRecord[]} [notCounted] those that do not count, since the core had another speed
+ */
+export function trialTable(records, notCounted = []) {
   const shown = COLUMNS.filter(({ is }) => is !== 'trouble')
-  return tableOf(shown, records)
+  return tableOf(shown, records, notCounted)
 }
 
-/** The trial table for a terminal, with fewer columns. @param {TrialRecord[]} records */
-export function shortTrialTable(records) {
+/** The trial table for a terminal, with fewer columns. @param {TrialRecord[]} records @param {TrialRecord[]} [notCounted] as above */
+export function shortTrialTable(records, notCounted = []) {
   const isAlways = (/** @type {typeof COLUMNS[0]} */ { text }, /** @type {string} */ shown) =>
     records.every((record) => text(record) === shown)
   const shown = COLUMNS.filter((column) => {
     return column.is !== 'detail' && !isAlways(column, NONE) && !(column.is === 'trouble' && isAlways(column, '0'))
   })
-  return tableOf(shown, records)
+  return tableOf(shown, records, notCounted)
 }
 
-/** @param {typeof COLUMNS} columns @param {TrialRecord[]} records */
-function tableOf(columns, records) {
+/** @param {typeof COLUMNS} columns @param {TrialRecord[]} records @param {TrialRecord[]} notCounted */
+function tableOf(columns, records, notCounted) {
   const heads = columns.map(({ head }) => head)
-  const rows = records.map((record) => columns.map(({ text }) => text(record)))
+  const rows = records.map((record) => {
+    const row = columns.map(({ text }) => text(record))
+    return notCounted.includes(record) ? [...row.slice(0, -1), `${row.at(-1)}, not counted: core speed`] : row
+  })
   return table(heads, rows, { align: heads.map((head) => (head === 'outcome' ? 'l' : 'r')) })
 }
 

@@ -45,8 +45,9 @@ import { runExperiment } from './runner.js'
  * @property {(plan: P, records: TrialRecord[], run: any) => F} analyse called once, when no trial is left; returns plain data
  * @property {(findings: F) => Block[]} report the answer first, then what supports it
  * @property {(findings: F, run: Run) => Record<string, string>} [files] further files of the results folder, by name
- * @typedef {{ problem: string | null, kept?: Record<string, any> } & Record<string, any>} Findings problem: why no
- *   trustworthy answer exists; kept: what run.json records of them, such as `capacity` and `limit`
+ * @typedef {{ problem: string | null, kept?: Record<string, any>, not_counted?: TrialRecord[] } & Record<string, any>} Findings
+ *   problem: why no trustworthy answer exists; kept: what run.json records of them, such as `capacity` and `limit`;
+ *   not_counted: trials that do not count, since the core had another speed
  */
 
 /**

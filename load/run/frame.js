@@ -31,7 +31,7 @@ export function framed(experiment, findings, run, records) {
     answer([...problem, ...found].join(' ')),
     ...(notes.length > 0 ? [list(notes)] : []),
     ...own.filter(({ kind }) => kind !== 'answer' && kind !== 'method'),
-    ...(records ? trialBlocks(records) : []),
+    ...(records ? trialBlocks(records, findings.not_counted) : []),
     heading('How it was measured', { folded: true, ...DETAIL }),
     list([...methods, ...trials, commandOf(run, experiment.script)]),
     heading('Machine and versions', { folded: true, ...DETAIL }),
@@ -41,8 +41,8 @@ export function framed(experiment, findings, run, records) {
 
 const DETAIL = { detail: true }
 
-/** @param {TrialRecord[]} records @returns {Block[]} */
-function trialBlocks(records) {
+/** @param {TrialRecord[]} records @param {TrialRecord[]} [notCounted] @returns {Block[]} */
+function trialBlocks(records, notCounted) {
   const seconds = secondsPicture(records)
   const failed = records.filter(({ outcome }) => outcome.verdict !== 'pass')
   const reasons = failed.map(({ trial, cell, load, outcome }) => {
@@ -52,7 +52,7 @@ function trialBlocks(records) {
   return [
     ...(seconds ? [heading('Second by second', DETAIL), drawn(seconds)] : []),
     heading(`Every trial (${records.length})`, { folded: true, ...DETAIL }),
-    trialTable(records),
+    trialTable(records, notCounted),
     ...(reasons.length > 0 ? [list(reasons)] : []),
   ]
 }

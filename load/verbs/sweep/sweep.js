@@ -1,6 +1,7 @@
 import { failureText, stoppedText } from '../../capacity/advice.js'
 import { answerOf, nextStep as nextSearchStep, plateauDriver } from '../../capacity/capacity.js'
 import { capacityOf, contradictedRung, isRefused, isValid, nextRung, unanswered } from '../../capacity/ladder.js'
+import { speedOf } from '../../capacity/of-records.js'
 import { bySlo, capacitiesOf } from '../../capacity/slos.js'
 import { connectionsFor } from '../../generators/connections.js'
 import { DRIVERS } from '../../generators/drivers/index.js'
@@ -8,6 +9,7 @@ import { playTime_s, skippedText } from '../../generators/replay.js'
 import { answer, drawn, list } from '../../report/blocks.js'
 import { offered } from '../../report/format.js'
 import { proofBlocks } from '../../report/proof.js'
+import { shortTrialTable } from '../../report/trials.js'
 import { PLAN_FLAGS, planOf, refuseEnded } from '../../run/plan.js'
 import { SSH_FLAGS } from '../../system/ssh/plan.js'
 import { limitOfRun } from '../../verdict/limit.js'
@@ -17,7 +19,6 @@ import { entryBlocks } from './entries.js'
 import { sweepPictures } from './pictures.js'
 import { proofItems } from './proof.js'
 import { sloBlocks } from './slos.js'
-import { sweepTable } from './trials.js'
 
 /**
  * @import { Rung } from '../../capacity/ladder.js'
@@ -65,21 +66,22 @@ export const sweep = {
     const { replay } = plan.mix
     const found = { ...all, capacity: all.capacity && replay ? comparedTo(replay, all.capacity) : all.capacity }
     const answer = kindOfAnswer(plan, found.capacity, problem)
-    return { problem, kept: { answer, ...found, ...(replay && { replay }) }, ...found, plan, records }
+    const not_counted = speedOf(records)?.others ?? []
+    return { problem, kept: { answer, ...found, ...(replay && { replay }) }, not_counted, ...found, plan, records }
   },
   report: (/** @type {SweepFindings} */ findings) => [
     answer(sweepSentence(findings)),
     list([...sweepItems(findings), ...proofItems(findings)]),
     ...sloBlocks(findings),
     ...sweepPictures(findings).map(drawn),
-    sweepTable(findings.records),
+    { ...shortTrialTable(findings.records, findings.not_counted), brief: true },
     ...entryBlocks(findings.records),
     ...proofBlocks(findings),
     ...costBlocks(findings),
   ],
 }
 
-/** @typedef {{ problem?: string | null, plan: Plan, records: TrialRecord[], capacity: Capacity | null, capacities?: SloCapacity[], limit: Limit | null, elasticities?: Elasticity[] }} SweepFindings */
+/** @typedef {{ problem?: string | null, plan: Plan, records: TrialRecord[], capacity: Capacity | null, capacities?: SloCapacity[], limit: Limit | null, elasticities?: Elasticity[], not_counted?: TrialRecord[] }} SweepFindings */
 
 /** @param {Plan} plan */
 function checkDrivers(plan) {

@@ -32,6 +32,14 @@ t.test('a terminal shows what went wrong, and nothing that is always the same', 
   t.equal(cellOf(block, 'errors'), '1 × server:reset')
 })
 
+t.test('a trial that does not count is marked', async (t) => {
+  const records = [made({ 201: 5 }, {}), made({ 201: 5 }, {})]
+  for (const tableOf of [trialTable, shortTrialTable]) {
+    const outcomes = tableOf(records, records.slice(1)).rows.map((row) => row.at(-1))
+    t.strictSame(outcomes, ['pass', 'pass, not counted: core speed'])
+  }
+})
+
 t.test('a report shows all of a trial', async (t) => {
   const block = trialTable([made({ 200: 5, 503: 2 }, {}, 0.5)])
   const shown = Object.fromEntries(block.head.map((head) => [head, cellOf(block, head)]))

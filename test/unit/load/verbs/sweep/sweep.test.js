@@ -37,6 +37,24 @@ t.test('a response within the SLO is never too late for the timeout', async (t) 
   )
 })
 
+t.test('a trial that passed at another speed of the core is marked wherever it is shown', async (t) => {
+  const argv = ['--rates', '100,200,300,400', '--duration', '1s', '--warmup', '300ms']
+  const { run, records } = await sweepOf(t, argv, createService({ capacity_rps: 10_000 }))
+  const outcomesOf = (/** @type {(number | undefined)[]} */ work_ms) => {
+    const measured = records.map((record, i) => {
+      const api = { ...record.probes.api, cpu_us_per_request: work_ms[i] === 8 ? 40 : 20 }
+      return { ...record, at: { phase: 'search' }, work_ms: work_ms[i], probes: { ...record.probes, api } }
+    })
+    const blocks = framed(sweep, sweep.analyse(run.plan, measured, run), run, measured)
+    const tables = blocks.flatMap((block) => (block.kind === 'table' && block.head[0] === 'trial' ? [block] : []))
+    return tables.map(({ rows }) => rows.map((row) => row.at(-1)))
+  }
+  const marked = ['pass', 'pass, not counted: core speed', 'pass', 'pass']
+  t.strictSame(outcomesOf([4, 8, 4, 4.1]), [marked, marked], 'on the terminal and in the report')
+  const plain = Array(4).fill('pass')
+  t.strictSame(outcomesOf([]), [plain, plain], 'the speed was not measured')
+})
+
 t.test('a ladder of rates: a record each, and a report that is derived from them', async (t) => {
   const serve = createService({ capacity_rps: 10_000 })
   const argv = ['--rates', '300,600', '--duration', '1s', '--warmup', '300ms']
