@@ -25,7 +25,7 @@ const INLINE = /^\s*[{["<]|=/
 export const MIX_FLAGS = {
   method: {
     value: 'NAME',
-    about: 'HTTP method (default POST; GET with a URL in place of --url)',
+    about: 'HTTP method (default POST)',
     parse: (/** @type {string} */ text) => (isMethod(text) ? text : undefined),
     expected: KNOWN_METHOD,
   },
@@ -39,7 +39,8 @@ export const MIX_FLAGS = {
   },
   body: {
     value: 'TEXT|@FILE',
-    about: 'body of every request: JSON, XML, a form, or the content of a file (default: a new user for each)',
+    about:
+      'body of every request: JSON, XML, a form, or the content of a file (default: a new user for each; none with GET or HEAD)',
     shown: (/** @type {string} */ text) => (INLINE.test(text) ? WITHHELD : text),
   },
   mix: {

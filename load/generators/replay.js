@@ -21,7 +21,8 @@ const LEAST_S = 1
 export const REPLAY_FLAGS = {
   replay: {
     value: 'FILE',
-    about: 'replay the paths and timing of an access log (GET and HEAD); the capacity is a multiple of its load',
+    about:
+      'replay the paths and timing of an access log (GET and HEAD), and report the capacity also as a multiple of its load',
   },
   speed: {
     value: 'X,Y',

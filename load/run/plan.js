@@ -75,7 +75,7 @@ export const PLAN_FLAGS = {
   ),
   warmup: durationFlag(`warm-up before each trial (default ${DEFAULTS.warmup_ms / 1000}s)`),
   timeout: durationFlag(
-    `longest wait for a response (default ${DEFAULTS.timeout_ms / 1000}s, or ${TIMEOUT_TIMES} times the longest bound of the SLO)`,
+    `longest wait for a response (default ${DEFAULTS.timeout_ms / 1000}s, or ${TIMEOUT_TIMES} times the longest bound of the SLO, whichever is longer)`,
   ),
   'slo-p99': durationFlag(`a trial passes with a p99 up to this (default ${DEFAULTS.slo_p99_ms}ms)`),
   'slo-success': {
@@ -97,7 +97,9 @@ export const PLAN_FLAGS = {
   ),
   'no-confirm': switchFlag('skip the test that relaxes the limit to see whether the capacity moves'),
   'no-proof': switchFlag('skip the proof of the limit, which slows each suspect in turn (saves one to two minutes)'),
-  quick: switchFlag('accept a wider interval, and skip both that test and the proof: under two minutes'),
+  quick: switchFlag(
+    'accept a wider interval, and skip that test and the proof (--no-confirm, --no-proof): under two minutes',
+  ),
   dose: {
     ...numberFlag(
       'by how much each suspect is slowed (default 10); 0 tests the proof itself: every interval should contain 0',
@@ -133,6 +135,7 @@ export const PLAN_FLAGS = {
   'metrics-url': urlFlag('metrics-url', "the metrics page of that service, in Prometheus' text format"),
   ...HOSTS_FLAGS,
   ...MIX_FLAGS,
+  method: { ...MIX_FLAGS.method, about: 'HTTP method (default POST; GET with a URL in place of --url)' },
   ...REPLAY_FLAGS,
   seed: seedFlag('seed of the requests; the same seed sends the same ones (default: random)'),
 }

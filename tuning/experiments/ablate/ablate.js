@@ -59,7 +59,8 @@ export const ablate = {
   about: 'which stage of the work is the bottleneck?',
   details: 'The work is that of POST /user.',
   flags: FLAGS,
-  examples: `  npm run ablate -- --quick
+  examples: `  npm run ablate                    about 14 minutes
+  npm run ablate -- --quick         under two minutes
   npm run ablate -- --stages database,commit --consumers autocannon,client
   npm run ablate -- --stages validate --consumers autocannon --slow validate=20us
   INSERT_MODE=batched npm run ablate

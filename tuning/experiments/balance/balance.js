@@ -72,7 +72,11 @@ const FLAGS = {
     `duration of each trial over uneven endpoints (default ${MEASURED.strategies.usual[2]}s, crowded ${MEASURED.crowded.usual[2]}s)`,
   ),
   only: { value: 'A,B,C', about: `some of ${PARTS.join(', ')}`, ...someOf(PARTS) },
-  blocks: numberFlag('passes over the strategies, in every part', 1, 1000),
+  blocks: numberFlag(
+    `passes over the strategies, in every part (default ${MEASURED.strategies.usual[0]}, overhead ${MEASURED.overhead.usual[0]})`,
+    1,
+    1000,
+  ),
   haproxy: HAPROXY_FLAG,
   quick: switchFlag('fewer and shorter trials: under two minutes'),
   seed: seedFlag(`seed of the orders and responses (default ${DEFAULTS.seed})`),

@@ -48,7 +48,7 @@ export const compare = {
     ...MIX_FLAGS,
     seed: seedFlag(`seed of the order and the users (default ${DEFAULTS.seed})`),
   },
-  examples: `  npm run compare -- --a http://127.0.0.1:8080/user --b http://127.0.0.1:8081/user
+  examples: `  npm run compare -- --a http://127.0.0.1:8080/user --b http://127.0.0.1:8081/user   about 10 minutes
   echo INSERT_MODE=single > a.env; echo INSERT_MODE=batched > b.env
   npm run compare -- --a a.env --b b.env --quick
   npm run compare -- --ssh-a ubuntu@one --ssh-b ubuntu@other --database-url 'postgres://…'   two machines

@@ -32,7 +32,7 @@ export const gate = {
   name: 'gate',
   about: 'did this change cost capacity? Exit code 0: no; 1: yes; 3: undecided',
   details:
-    "Two copies of each version run side by side: the difference between two equal copies is this machine's noise\ntoday. All are loaded at once for the CPU per request, and in turn for the rest. It ends as soon as the answer is known.",
+    "Two copies of each version run side by side: the difference between two equal copies is this machine's noise\ntoday. All are loaded at once for the CPU per request, and in turn for the rest. The gate ends as soon as the answer is known.",
   flags: {
     base: { value: 'REF', about: 'commit, branch or tag of the git repository in this folder to compare with' },
     head: { value: 'REF', about: 'the changed commit, branch or tag (default HEAD)' },
@@ -62,6 +62,7 @@ export const gate = {
     blocks: numberFlag(`maximum number of starts of each side (default ${DEFAULTS.blocks})`, 3, MOST_BLOCKS),
     quick: switchFlag(`at most ${QUICK_BLOCKS} blocks: under two minutes`),
     ...MIX_FLAGS,
+    method: { ...MIX_FLAGS.method, about: 'HTTP method (default GET; for the local API, or with --body, POST)' },
     seed: seedFlag(`seed of the order and the requests (default ${DEFAULTS.seed})`),
   },
   examples: `  npm run gate -- --base main                          the local API; two to nine minutes

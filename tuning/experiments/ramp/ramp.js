@@ -73,7 +73,8 @@ export const ramp = {
     ...MIX_FLAGS,
     seed: seedFlag(`seed of the order and the requests (default ${DEFAULTS.seed})`),
   },
-  examples: `  npm run ramp -- --quick
+  examples: `  npm run ramp                      about 3 minutes
+  npm run ramp -- --quick           under two minutes
   npm run ramp -- --a http://127.0.0.1:8080/user --b http://127.0.0.1:8081/user --latency-ceiling 1000ms
   npm run ramp -- --a a.env --b b.env --price-a 0.192/h --price-b 0.312/h --storage-a 1100GBx0.10
   npm run ramp -- --ssh-a ubuntu@small --ssh-b ubuntu@large --database-url 'postgres://…'   two machines

@@ -24,10 +24,11 @@ export const simulate = {
   details: 'Searches synthetic services whose capacity is known, and counts how often the interval holds it.',
   flags: {
     runs: numberFlag(`searches of each kind of service (default ${DEFAULTS.runs})`, 1, 1_000_000),
-    quick: switchFlag(`${QUICK_RUNS} searches of each: under a minute`),
+    quick: switchFlag(`${QUICK_RUNS} searches of each: a few seconds`),
     seed: seedFlag(`seed of the simulation; the same seed gives the same table (default ${DEFAULTS.seed})`),
   },
-  examples: '  npm run simulate -- --runs 5000',
+  examples: `  npm run simulate                  under a minute
+  npm run simulate -- --runs 5000`,
   plan: ({ quick, ...given }) => ({ ...DEFAULTS, ...(quick && { runs: QUICK_RUNS }), ...given }),
   async *measure({ runs, seed }, { signal, progress }) {
     const services = Object.keys(CURVES)

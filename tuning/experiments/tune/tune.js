@@ -48,12 +48,12 @@ const KNOB_LINES = Object.entries(KNOBS).map(([name, { about, levels }]) => {
 export const tune = {
   name: 'tune',
   about: 'which knob matters, and by how much?',
-  details: `Measures every combination of settings in randomised blocks, and reports what each knob does.\nBefore that, it proves the limit of the first combination: that tells which knobs can matter at all.\n\nKnobs, with the levels of --preset full:\n${KNOB_LINES.join('\n')}`,
+  details: `Measures every combination of settings in randomised blocks, and reports what each knob does.\nBefore that, it proves the limit of the first combination: this shows which knobs can matter at all.\n\nKnobs, with the levels of --preset full:\n${KNOB_LINES.join('\n')}`,
   flags: {
     preset: {
       value: 'NAME',
       about:
-        'limits (default: pool, its timeout and open files, at levels around what is needed), pgbouncer (its pool and the API’s), growth (a large table, more indexes, Postgres’ upkeep), full (every knob alone), article (its eight rows)',
+        "limits (default: pool, its timeout and open files, at levels around what is needed), pgbouncer (its pool and the API's), growth (a large table, more indexes, Postgres' upkeep), full (every knob alone), article (its eight rows)",
       ...oneOf(['limits', ...Object.keys(PRESETS), 'article']),
     },
     knob: {
@@ -83,7 +83,7 @@ export const tune = {
   npm run tune -- --knob POOL_MAX=20,5,10,40,80 --knob INSERT_MODE=prepared
   npm run tune -- --preset growth   about 20 minutes, and 2 GB of disk
   npm run tune -- --preset full     about an hour
-  npm run tune -- --preset article  about half an hour: published beside measured, a verdict on each conclusion
+  npm run tune -- --preset article  about half an hour: published figures next to ours, and a verdict on each conclusion
   npm run tune -- --ssh ubuntu@host --database-url 'postgres://…' --knob NOFILE=4096,1024`,
   plan: planOf,
   size: (plan) => {

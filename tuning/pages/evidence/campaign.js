@@ -39,7 +39,7 @@ export const campaignOf = (runs = RUNS, rest_ms = REST_MS) => ({
     quick: switchFlag(
       'each run in its shortest form, to see that all of them work: about an hour, and nothing to adopt',
     ),
-    only: { value: 'A,B', about: 'these runs', ...someOf(runs.map(({ name }) => name)) },
+    only: { value: 'A,B', about: 'only these runs', ...someOf(runs.map(({ name }) => name)) },
     node: {
       value: 'MAJOR',
       about: `version of Node that measures (default ${NODE_MAJOR}, which is fetched)`,
