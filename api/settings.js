@@ -18,7 +18,7 @@ export const SETTINGS = {
     about:
       'Postgres. Without it, the variables of pg (PGHOST, PGUSER, …) apply. Over a network: ?sslmode=verify-full&sslrootcert=FILE',
   },
-  HOST: host('127.0.0.1', 'Address that the API binds; 0.0.0.0 for all'),
+  HOST: host('127.0.0.1', 'Address that the API listens on; 0.0.0.0 for all'),
   PORT: whole('port number', 3000, [0, 65_535], 'Port of the API; 0 takes a free one'),
   ADMIN_HOST: host('127.0.0.1', 'Address for /metrics, /healthz and /readyz'),
   ADMIN_PORT: whole('port number', 3001, [0, 65_535], 'Port of /metrics, /healthz and /readyz; 0 takes a free one'),
@@ -70,7 +70,12 @@ export const SETTINGS = {
     [1, 1_000_000],
     'Maximum number of client connections (fewer if the limit on open files is lower); any beyond it are closed and counted',
   ),
-  LISTEN_BACKLOG: whole('connections', 511, [1, 65_535], 'Accept queue; the kernel caps it at net.core.somaxconn'),
+  LISTEN_BACKLOG: whole(
+    'connections',
+    511,
+    [1, 65_535],
+    'Length of the accept queue; the kernel caps it at net.core.somaxconn',
+  ),
   BODY_LIMIT_BYTES: whole('bytes', 16_384, [1, 104_857_600], 'Largest request body'),
   LOG_LEVEL: choice(
     ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'],

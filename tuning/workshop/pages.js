@@ -28,8 +28,8 @@ export function exercisePage({ number, title, minutes, difficulty, needs, ...exe
     ...questionParts(turn),
     ...(expect ? questionParts(expect).slice(1) : []),
     limits
-      ? 'Then it is measured again. The exercise is solved if the changes keep the promise, both are needed, and they lift the limits that\nyou named.'
-      : 'Then it is measured again. The measurement decides whether the exercise is solved.',
+      ? 'Then the program measures again. The exercise is solved if the changes keep the promise, both are needed, and they lift the limits that\nyou named.'
+      : 'Then the program measures again, and the measurement decides whether the exercise is solved.',
     '## When it is solved',
     ...(explain ? questionParts(explain).slice(1) : []),
     folded('Discussion', discussion),

@@ -60,7 +60,7 @@ function capacityPicture({ capacity }, all, open, marks) {
   const throughText =
     through_rps === null
       ? ''
-      : ' Left of the dashed upright line, at least 95 % of the requests succeeded (the median over the trials at a rate), though perhaps too late for the SLO.'
+      : ' Left of the dashed vertical line, at least 95 % of the requests succeeded (the median over the trials at a rate), though perhaps too late for the SLO.'
   return xyPicture(
     'capacity',
     'Achieved against offered',

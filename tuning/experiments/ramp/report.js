@@ -62,7 +62,7 @@ function latencyPicture({ plan: { ceiling_ms }, series: all, mains }) {
     return /** @type {Mark} */ ({ axis: 'x', at: Math.round(workers), label: side.toUpperCase() })
   })
   const about =
-    'Mean latency of each rung, medians of the blocks. The upright line shows the number of workers at which it meets the ceiling.'
+    'Mean latency of each rung, medians of the blocks. The vertical line shows the number of workers at which it meets the ceiling.'
   const picture = xyPicture('latency', 'Latency against workers', about, {
     x: { title: 'workers', unit: 'number', log: true },
     y: { title: 'mean latency', unit: 'ms', log: true },

@@ -62,7 +62,7 @@ t.test('at every rate up to the upright line, at least 95 % of the offered load 
   const [capacity] = sweepPictures({ ...run, records })
   t.match(
     capacity.about,
-    'Left of the dashed upright line, at least 95 % of the requests succeeded (the median over the trials at a rate), though perhaps too late for the SLO.',
+    'Left of the dashed vertical line, at least 95 % of the requests succeeded (the median over the trials at a rate), though perhaps too late for the SLO.',
   )
   const { marks, series } = /** @type {any} */ (capacity.form)
   const through_rps = marks.find((/** @type {any} */ { label }) => label === '95 % get through').at
