@@ -65,7 +65,7 @@ export function conclusionText({ work, cpu_ratio, sides }) {
   const isOpposite = (cpu_ratio - 1) * (measured.cpu_ratio - 1) < 0
   return isWithin && !isOpposite
     ? `${ours}: this does not contradict the published figures, which compared ${those}; this run compared ${these}.`
-    : `${ours}: this differs from the published figures, as it may: they compared ${those}; this run compared ${these}.`
+    : `${ours}: this differs from the published figures, but does not refute them: they compared ${those}; this run compared ${these}.`
 }
 
 /** Which of the figures were taken with background work. @param {Pick<RampPlan, 'background_rps'>} plan */

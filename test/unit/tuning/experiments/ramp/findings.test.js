@@ -220,12 +220,12 @@ t.test('the published cost, from its inputs: 18.75 %, not 23 %', async (t) => {
   const text = notes.join(' ')
   const figures = [
     `${saved_per_hour.toFixed(3)} USD/h`,
-    `a month ${month.toFixed(0)} (published: ${cost.saved_per_month})`,
+    `which is ${month.toFixed(0)} USD a month (published: ${cost.saved_per_month})`,
     `${stored.toFixed(0)} with the storage (${cost.saved_with_storage_per_month})`,
-    `${rooted.toFixed(0)} with roots only (${cost.saved_with_roots_per_month})`,
+    `${rooted.toFixed(0)} with root disks only (${cost.saved_with_roots_per_month})`,
     `That is ${+(saved_ratio * 100).toFixed(2)} %`,
-    `headline of ${cost.headline_ratio * 100} %`,
-    `(${(surcharge_ratio * 100).toFixed(0)} % dearer)`,
+    `the headline's ${cost.headline_ratio * 100} %`,
+    `(the two are ${(surcharge_ratio * 100).toFixed(0)} % dearer)`,
     ...[...cached_method_ceiling.map((/** @type {any} */ { rps }) => rps), ...screen.groups_rps].map(
       (rps) => `${rps / 1000},000/s`,
     ),

@@ -17,7 +17,7 @@ const CONCLUSIONS = [
   [
     'another number of A, and CPU the other way round',
     { work: work(4, 3.5, 4.5), cpu_ratio: 1.7, sides: OURS },
-    / Here, it does the work of 4\.00 \[3\.50–4\.50\] A, with 1\.70x of A's CPU: this differs from the published figures, as it may: they compared two machines with different disks; this run compared two configurations of one API on one machine\.$/,
+    / Here, it does the work of 4\.00 \[3\.50–4\.50\] A, with 1\.70x of A's CPU: this differs from the published figures, but does not refute them: they compared two machines with different disks; this run compared two configurations of one API on one machine\.$/,
   ],
   [
     'fewer than published',
@@ -27,7 +27,7 @@ const CONCLUSIONS = [
   [
     'the same number, but CPU the other way round',
     { work: work(1.6, 1.4, 1.8), cpu_ratio: 1.2, sides: OURS },
-    /: this differs from the published figures, as it may: they compared /,
+    /: this differs from the published figures, but does not refute them: they compared /,
   ],
   [
     'an interval that reaches into the published range, and less CPU',
@@ -87,5 +87,5 @@ t.test('a published ratio says if the node was syncing; 34,000/s is a ceiling of
     cached_method_ceiling.map((/** @type {any} */ { rps }) => rps),
     [31_000, 34_000],
   )
-  t.match(notes[0], /^The node's ceiling on a cached method first \(not that of wrk\)/)
+  t.match(notes[0], /^It first found the node's ceiling on a cached method \(not wrk's ceiling\)/)
 })
