@@ -43,7 +43,7 @@ export function secondsPicture(records) {
   const picture = xyPicture(
     'seconds',
     'Throughput, second by second',
-    'Successes in each second of each trial, one trial after the other, beside what was offered; pauses between trials are left out.',
+    'Successes in each second of each trial, one trial after the other, next to what was offered; pauses between trials are left out.',
     {
       x: { title: 'seconds of load', unit: 's', max: at_s },
       y: { title: 'per second', unit: 'rate', log },

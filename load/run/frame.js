@@ -137,7 +137,7 @@ function connectionsText(loads) {
     const bound = fewer > 0 ? `, but fewer in ${fewer} of ${loads.length} trials` : ''
     return `${least} to ${most} connections, as many as the rate needs within the SLO${bound}`
   }
-  return `${numbers.join(', ')} connection${numbers.join() === '1' ? '' : 's'}`
+  return `${numbers.toSorted((a, b) => a - b).join(', ')} connection${numbers.join() === '1' ? '' : 's'}`
 }
 
 /** Sums up each load host's part in all trials. @param {Pick<Run, 'load_hosts'>} run @param {TrialRecord[]} records */

@@ -51,8 +51,8 @@ function pressureText(records) {
   ]).map(([name, field]) => ({ name, ratio: median(records.map(({ probes }) => probes.kernel?.[field])) }))
   const felt = waits.filter(({ ratio }) => ratio >= LEAST)
   if (felt.length === 0) return []
-  const list = felt.map(({ name, ratio }) => `for ${name} ${wholePercent(ratio)}`).join(', ')
-  return [`Of the time, some task of the machine waited ${list} (pressure stall information).`]
+  const list = felt.map(({ name, ratio }) => `for ${name} ${wholePercent(ratio)} of the time`).join(', and ')
+  return [`Some task on the machine waited ${list} (pressure stall information).`]
 }
 
 /** Cost of a request to each resource, as medians over trials, and per core or connection of it (own_us); the busiest resource first. @param {TrialRecord[]} records */

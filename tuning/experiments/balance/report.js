@@ -252,7 +252,7 @@ function methodOf(plan) {
   })
   const watched = `HAProxy ${haproxy_version} watches its servers by health checks and by their answers to clients; haproxy-retry also repeats what failed on another one. It also speaks TLS and HTTP/2 and reloads without dropping requests, which is not measured here.`
   return [
-    `Each block has every strategy once, in a random order (${blocks.join('; ')}). Ratios and differences are taken within a block; their intervals go by ranks, and need six blocks.`,
+    `Each block has every strategy once, in a random order (${blocks.join('; ')}). Ratios and differences are taken within a block; their intervals are computed from ranks, and need six blocks.`,
     'Percentiles are of the successes: an error that comes at once is not a fast answer.',
     `The endpoints are servers in one process; a cached answer takes 50 to 120 ms, a cold one 250 to 600 ms, as published. Each works on ${slots} requests at once, and the others wait. They count their requests in tenths of a second.`,
     'A failing endpoint counts as dropped from the moment after which it gets less than a fifth of an even share in every half second until it recovers (after 0.0 s: it was not in use). It is used again when a half second begins in which it gets half of an even share.',

@@ -83,7 +83,7 @@ export function report({ plan, kept, setups, leftOut }) {
     ...titled(about, ['API processes', 'runs on', 'durable rows', 'p50', 'relative to 1 behind HAProxy'], rows),
     ...(leftOut.length > 0 ? [list(leftOut)] : []),
     method([
-      `Each block has every set-up once, in a random order (${blocks} x ${setupsOf(plan).length} trials of ${duration_s} s, ${connections[0]} connections, seed ${mix.seed}). Ratios are taken within a block; their intervals go by ranks, and need six blocks.`,
+      `Each block has every set-up once, in a random order (${blocks} x ${setupsOf(plan).length} trials of ${duration_s} s, ${connections[0]} connections, seed ${mix.seed}). Ratios are taken within a block; their intervals are computed from ranks, and need six blocks.`,
       `HAProxy ${haproxy.version} has one thread, balances by leastconn, keeps connections, and neither checks the processes nor retries. In the table of trials, *API core* is HAProxy's share of a core where HAProxy is in front.`,
     ]),
   ]

@@ -198,7 +198,7 @@ function methodLines({ preset, anchor, blocks, capacity_rps, searched, plateau_r
     ...(Object.keys(fixed).length > 0 ? [`All cells have ${cellName(fixed)}.`] : []),
     ...(preset === 'limits' ? ['Each pool is filled before the load.'] : []),
     `${blocks} blocks, each with every cell once in a varying random order and the anchor (${cellName(anchor)}) three times. Each visit restarts the service, reads its knobs back, and offers three rates: ${shares} of ${basis}.`,
-    `Ratios are taken within a block, with all other knobs alike. The typical ratio and its ${CONFIDENCE * 100} % interval go by ranks (Hodges-Lehmann, Wilcoxon's signed ranks), which takes at least six pairs; of twenty intervals around no effect, one misses 1.`,
+    `Ratios are taken within a block, with all other knobs alike. The typical ratio and its ${CONFIDENCE * 100} % interval are computed from ranks (Hodges-Lehmann, Wilcoxon's signed ranks), which takes at least six pairs; of twenty intervals around no effect, one misses 1.`,
     'Tied: the interval contains 1, or the noise floor (two visits to the anchor in the same block, as many pairs) covers the ratio.',
     `No cell can get more through than is offered: a goodput of ${OFFERED.above}x the anchor's capacity is a lower bound. The capacity of the finalists is searched for.`,
     'Invalid trials are repeated once, and never counted.',

@@ -34,7 +34,7 @@ export function articleReport(findings) {
     ),
     ...(idle ? [paragraph(idle)] : []),
     method([
-      `${blocks} blocks, each with every row by both generators in a varying random order. Figures are medians over the blocks. Ratios are taken within a block; their 95 % intervals go by ranks (Hodges-Lehmann, Wilcoxon's signed ranks).`,
+      `${blocks} blocks, each with every row by both generators in a varying random order. Figures are medians over the blocks. Ratios are taken within a block; their 95 % intervals are computed from ranks (Hodges-Lehmann, Wilcoxon's signed ranks).`,
       "`defaults`: vegeta with its own defaults, as in the article; a trial that it spoilt itself is shown all the same. `bounded`: Redline's open loop over a fixed set of connections; latency counts from the intended send time. A conclusion about settings of the service is decided by the bounded generator: where vegeta with its defaults collapses, its success is a matter of vegeta.",
       "Limit: what the counters named in each trial. API's files: open at the end of the trial; most of them are sockets. Ports: files of the generator, and ports in TIME_WAIT.",
       'Code 0: requests that ended without an answer, on whichever side. What the article calls 500 is a 503 here.',

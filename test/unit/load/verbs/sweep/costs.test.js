@@ -46,7 +46,7 @@ t.test('what the machine waited for besides its cores is said where it is felt',
   }
   t.equal(
     last({ pressure_io_ratio: 0.25, pressure_memory_ratio: 0.04 }).text,
-    'Of the time, some task of the machine waited for the disk 25 %, for memory 4 % (pressure stall information).',
+    'Some task on the machine waited for the disk 25 % of the time, and for memory 4 % of the time (pressure stall information).',
   )
   t.equal(last({ pressure_io_ratio: 0.01, pressure_memory_ratio: 0 }).kind, 'table')
 })
