@@ -28,7 +28,7 @@ export function conditionsOf(run, records) {
     `${there.length > 0 ? 'The generator and the lab: ' : ''}${machineText(machine)}`,
     versionsText(versions, records),
     database && databaseText(database),
-    `Begun ${started_at.slice(0, 16).replace('T', ' ')} UTC${finished_at ? '' : ', not finished'}`,
+    `Started ${started_at.slice(0, 16).replace('T', ' ')} UTC${finished_at ? '' : ', not finished'}`,
   ].flatMap((line) => line || [])
 }
 

@@ -79,13 +79,13 @@ function marksOf(marks, series, lifted_px) {
   })
   const label = { color: INK, fontSize: TEXT_PX, textBorderColor: PAPER, textBorderWidth: 3 }
   const level = { position: namesBelow ? 'insideStartBottom' : 'insideStartTop' }
-  const uprights = marks.filter((mark) => 'at' in mark && mark.axis === 'x')
+  const verticals = marks.filter((mark) => 'at' in mark && mark.axis === 'x')
   const lines = marks.flatMap((mark) => {
     if (!('at' in mark)) return []
     // Labels of vertical lines are stacked, since the lines may be close together.
-    const upright = { position: 'end', rotate: 0, distance: 5 + lifted_px + LINE_PX * uprights.indexOf(mark) }
+    const vertical = { position: 'end', rotate: 0, distance: 5 + lifted_px + LINE_PX * verticals.indexOf(mark) }
     const where = mark.axis === 'x' ? { xAxis: mark.at } : { yAxis: mark.at }
-    return [{ ...where, label: { ...label, ...(mark.axis === 'x' ? upright : level), formatter: mark.label } }]
+    return [{ ...where, label: { ...label, ...(mark.axis === 'x' ? vertical : level), formatter: mark.label } }]
   })
   const areas = marks.flatMap((mark) => {
     if ('at' in mark) return []

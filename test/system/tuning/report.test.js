@@ -260,7 +260,7 @@ t.test('the interval of a shift is that of the rank-sum test', async (t) => {
   t.ok(large.estimate === 100 && large.low > 90 && large.high < 110, 'many by the normal distribution')
 })
 
-t.test('the upright line marks the last rate at which 95 % of the offered load gets through', async (t) => {
+t.test('the vertical line marks the last rate at which 95 % of the offered load gets through', async (t) => {
   const at = (/** @type {number} */ rate_rps, /** @type {number} */ goodput_rps) =>
     /** @type {any} */ ({ load: { rate_rps }, traffic: { goodput_rps } })
   t.equal(lastThrough_rps([at(300, 200), at(100, 100), at(200, 199)]), 200)

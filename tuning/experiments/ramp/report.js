@@ -58,7 +58,7 @@ function latencyPicture({ plan: { ceiling_ms }, series: all, mains }) {
     return /** @type {Series} */ ({ name, points: rungs.map(({ workers, mean_ms }) => [workers, mean_ms]), as: 'both' })
   })
   const met = mains.filter(({ workers }) => Number.isFinite(workers))
-  const uprights = met.map(({ workers, side }) => {
+  const verticals = met.map(({ workers, side }) => {
     return /** @type {Mark} */ ({ axis: 'x', at: Math.round(workers), label: side.toUpperCase() })
   })
   const about =
@@ -67,7 +67,7 @@ function latencyPicture({ plan: { ceiling_ms }, series: all, mains }) {
     x: { title: 'workers', unit: 'number', log: true },
     y: { title: 'mean latency', unit: 'ms', log: true },
     series,
-    marks: [{ axis: 'y', at: ceiling_ms, label: `ceiling: ${ceiling_ms} ms` }, ...uprights],
+    marks: [{ axis: 'y', at: ceiling_ms, label: `ceiling: ${ceiling_ms} ms` }, ...verticals],
   })
   return [drawn(picture)]
 }

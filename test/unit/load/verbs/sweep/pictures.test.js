@@ -57,7 +57,7 @@ t.test('coordinates are shortened, but not what a picture says', async (t) => {
   t.notMatch(one.wide.replace(/>[^<]*</g, '><'), /\d\.\d{3}/)
 })
 
-t.test('at every rate up to the upright line, at least 95 % of the offered load succeeded', async (t) => {
+t.test('at every rate up to the vertical line, at least 95 % of the offered load succeeded', async (t) => {
   const { run, records } = evidence('sweep-batched')
   const [capacity] = sweepPictures({ ...run, records })
   t.match(

@@ -22,7 +22,7 @@ t.test('a generator that is full is not said to be so at a ceiling that was not 
   }
 })
 
-t.test('the upright lines are those of the two sides, whatever else was climbed', async (t) => {
+t.test('the vertical lines are those of the two sides, whatever else was climbed', async (t) => {
   const plan = { ...PLAN, blocks: 2, drivers: ['autocannon', 'wrk'] }
   const findings = findingsOf(plan, runOf(plan, { a: service(200, 20), b: service(400, 20) }, { noise: 0 }))
   const picture = /** @type {any} */ (rampReport(findings).find((block) => block.kind === 'picture'))?.picture
