@@ -1,4 +1,5 @@
 import pino from 'pino'
+import { createOutput } from './output.js'
 
 /** @import { DestinationStream, Logger } from 'pino' */
 
@@ -9,7 +10,7 @@ const REPEAT_MS = 60_000
 const MAX_CAUSES = 100
 
 /** Creates the log: one JSON object per line. @param {string} level @param {DestinationStream} [destination] default: stdout */
-export function createLog(level, destination) {
+export function createLog(level, destination = createOutput(1)) {
   // Omits Postgres' error detail, which quotes the row, password included.
   const err = (/** @type {any} */ { name, code, message, stack }) => ({ type: name, code, message, stack })
   return pino({ level, serializers: { err } }, destination)

@@ -7,7 +7,7 @@ import { NODE_FLAGS } from '../../load/targets/local.js'
 import { leashed } from '../../sql/leash.js'
 import { until, within } from './until.js'
 
-const SERVER = fileURLToPath(new URL('../../api/server.js', import.meta.url))
+export const SERVER = fileURLToPath(new URL('../../api/server.js', import.meta.url))
 
 /** Other tests load the machine, too: nothing is refused and nothing times out but where a test asks for it. */
 export const PATIENT = {
@@ -46,11 +46,10 @@ export async function startApi(t, databaseUrl, env = {}, nodeFlags = []) {
  */
 export async function startUnready(t, databaseUrl, env = {}, nodeFlags = []) {
   const [program, ...args] = leashed([process.execPath, ...NODE_FLAGS, ...nodeFlags, SERVER], { signal: 'KILL' })
-  const ours = Object.entries(process.env).filter(([name]) => !name.startsWith('PG'))
   const child = spawn(program, args, {
     // Where there is no `.env`.
     cwd: os.tmpdir(),
-    env: { ...Object.fromEntries(ours), ...PATIENT, PORT: '0', ADMIN_PORT: '0', DATABASE_URL: databaseUrl, ...env },
+    env: settingsFor(databaseUrl, env),
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   let log = ''
@@ -83,6 +82,12 @@ export async function startUnready(t, databaseUrl, env = {}, nodeFlags = []) {
       return { code, signal }
     },
   }
+}
+
+/** The environment of an API. @param {string} databaseUrl @param {Record<string, string>} [env] settings */
+export function settingsFor(databaseUrl, env = {}) {
+  const ours = Object.entries(process.env).filter(([name]) => !name.startsWith('PG'))
+  return { ...Object.fromEntries(ours), ...PATIENT, PORT: '0', ADMIN_PORT: '0', DATABASE_URL: databaseUrl, ...env }
 }
 
 /**

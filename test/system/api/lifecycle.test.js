@@ -1,4 +1,9 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import fs from 'node:fs'
 import t from 'tap'
+import { freePorts, isListening } from '../../../load/system/ports.js'
+import { leashed } from '../../../sql/leash.js'
 import {
   logged,
   logLines,
@@ -6,6 +11,8 @@ import {
   newUser,
   post,
   readyz,
+  SERVER,
+  settingsFor,
   startApi,
   startUnready,
   untilMetric,
@@ -282,3 +289,27 @@ t.test('a port that is taken stops the start with one line and exit code 2', asy
     message: /^redline: cannot listen on 127\.0\.0\.1:\d+: .*EADDRINUSE.*\n$/,
   })
 })
+
+t.test(
+  'a log on a full disk loses lines; requests are answered, and SIGTERM ends it',
+  { skip: noFullDisk() },
+  async (t) => {
+    const [port, adminPort] = await freePorts(2)
+    const full = fs.openSync('/dev/full', 'w')
+    const [program, ...args] = leashed([process.execPath, SERVER], { signal: 'KILL' })
+    const env = settingsFor(database.url, { PORT: String(port), ADMIN_PORT: String(adminPort) })
+    const child = spawn(program, args, { cwd: '/', env, stdio: ['ignore', full, 'ignore'] })
+    fs.closeSync(full)
+    const exited = once(child, 'exit')
+    t.teardown(() => child.kill('SIGKILL'))
+    await until('the API to listen', () => isListening(adminPort))
+    await untilReadyz({ adminUrl: `http://127.0.0.1:${adminPort}` }, 'ready')
+    t.equal((await post(`http://127.0.0.1:${port}/user`, newUser())).status, 201)
+    child.kill('SIGTERM')
+    t.strictSame(await within('the end of the API', exited), [0, null])
+  },
+)
+
+function noFullDisk() {
+  return fs.existsSync('/dev/full') ? undefined : 'this needs /dev/full'
+}
