@@ -74,6 +74,7 @@ export function refuseLinks(folder) {
 
 /** @type {Map<string, string>} lock files of this process, by folder */
 const held = new Map()
+process.once('exit', () => [...held.keys()].map(releaseFolder))
 
 /**
  * Locks a folder until this process ends. A run writes its lock before it looks for others: two runs that do so at the same
@@ -91,7 +92,6 @@ export function holdFolder(folder, flag) {
     writing(folder, flag, advice, () => fs.writeFileSync(own, ''))
     other = otherHolder(key)
     if (other === null) {
-      if (held.size === 0) process.once('exit', () => [...held.keys()].map(releaseFolder))
       held.set(key, own)
       return
     }

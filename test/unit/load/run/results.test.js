@@ -343,3 +343,18 @@ t.test('a file that cannot be written leaves no temporary one', async (t) => {
   caught(() => new Results(folder).writeText('report.html', 'text'))
   t.strictSame(fs.readdirSync(folder), ['report.html'])
 })
+
+t.test('folders held and released one after the other add one listener to the process', async (t) => {
+  // Other tests of this process hold folders.
+  const fresh = new URL('../../../../load/run/folder.js?fresh', import.meta.url).href
+  const before = process.listenerCount('exit')
+  const { holdFolder, releaseFolder } = await import(fresh)
+  for (let i = 0; i < 3; i++) {
+    const folder = t.testdir()
+    holdFolder(folder, '--out')
+    t.equal(fs.readdirSync(folder).length, 1)
+    releaseFolder(folder)
+    t.strictSame(fs.readdirSync(folder), [])
+  }
+  t.equal(process.listenerCount('exit'), before + 1)
+})
