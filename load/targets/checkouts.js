@@ -19,6 +19,10 @@ const COMPILE_EARLY = new URL('../probes/compile-early.js', import.meta.url).hre
 /** Build command of the local API, whose packages need no scripts. */
 const NPM_CI = 'npm ci --ignore-scripts --omit=optional --no-audit --no-fund'
 
+/** @type {Set<string>} folders to be removed when this process exits, whatever happens to the run */
+const folders = new Set()
+process.once('exit', () => [...folders].map(remove))
+
 /**
  * Checks each ref out into a folder of its own and builds it there. The repository itself stays untouched: a checkout is a clone that
  * borrows its objects.
@@ -30,8 +34,7 @@ const NPM_CI = 'npm ci --ignore-scripts --omit=optional --no-audit --no-fund'
 export async function checkOut(refs, { build, isOurs, signal, note }) {
   const root = await git(['rev-parse', '--show-toplevel'], signal)
   const folder = makeScratch('gate', '/var/tmp')
-  // Whatever happens to the run.
-  process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
+  folders.add(folder)
   /** @type {Checkouts} */
   const found = { folder, paths: {}, commits: {} }
   try {
@@ -54,9 +57,15 @@ export async function checkOut(refs, { build, isOurs, signal, note }) {
     }
     return found
   } catch (error) {
-    rmSync(folder, { recursive: true, force: true })
+    remove(folder)
     throw error
   }
+}
+
+/** @param {string} folder */
+function remove(folder) {
+  rmSync(folder, { recursive: true, force: true })
+  folders.delete(folder)
 }
 
 /**

@@ -95,3 +95,10 @@ t.test('the module by which Node compiles early is known to this Node, and says 
   const { status, stdout, stderr } = spawnSync(process.execPath, [`--import=${url}`, '-p', '1'], { encoding: 'utf8' })
   t.strictSame({ status, stdout, stderr }, { status: 0, stdout: '1\n', stderr: '' })
 })
+
+t.test('one checkout after the other adds no listener to the process', async (t) => {
+  repository(t, ['one'])
+  const before = process.listenerCount('exit')
+  for (let i = 0; i < 3; i++) await checkedOut(t, { base: 'main' })
+  t.equal(process.listenerCount('exit'), before)
+})
