@@ -38,8 +38,13 @@ export function explicitAddress(url, pg = {}) {
   const options = query.get('options') || pg.PGOPTIONS || ''
   const ownSchema = !NAMES_SEARCH_PATH.test(options)
 
-  const parameters = new URLSearchParams({ sslmode: query.get('sslmode') || pg.PGSSLMODE || 'disable' })
-  for (const name of TLS_FILES) if (query.has(name)) parameters.set(name, String(query.get(name)))
+  const sslmode = query.get('sslmode') || pg.PGSSLMODE || 'disable'
+  const parameters = new URLSearchParams({ sslmode })
+  for (const name of TLS_FILES.filter((one) => query.has(one))) {
+    if (sslmode !== 'verify-full')
+      throw wrong(`sslmode=verify-full with ${name}, got ${query.get('sslmode') ?? 'none'}`)
+    parameters.set(name, String(query.get(name)))
+  }
   const asked = [options, ownSchema ? `-c search_path=${LAB_SCHEMA}` : ''].filter(Boolean).join(' ')
   if (asked) parameters.set('options', asked)
   const login = [user, password].filter(Boolean).map(encodeURIComponent).join(':')

@@ -17,10 +17,10 @@ const LOCK_TIMEOUT_MS = 10_000
 /**
  * Opens a session whose statements are bounded in time, unless told otherwise.
  * @param {string} url @param {{ isBounded?: boolean }} [options]
- * @throws {DatabaseError} if no Postgres answers
+ * @throws {DatabaseError} if no Postgres answers, or a TLS file of the URL cannot be read
  */
 export async function connect(url, { isBounded = true } = {}) {
-  const client = new pg.Client({
+  const client = clientOf({
     connectionString: url,
     application_name: 'redline-lab',
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
@@ -39,6 +39,16 @@ export async function connect(url, { isBounded = true } = {}) {
     destroy(client)
     const { message, code } = /** @type {Error & { code?: string }} */ (error)
     throw new DatabaseError(`DATABASE_URL: expected a Postgres that answers, got: ${message || code}`)
+  }
+}
+
+/** pg reads the files that the URL names at once. @param {pg.ClientConfig} config */
+function clientOf(config) {
+  try {
+    return new pg.Client(config)
+  } catch (error) {
+    const { message } = /** @type {Error} */ (error)
+    throw new DatabaseError(`DATABASE_URL: expected TLS files that can be read, got: ${message}`)
   }
 }
 

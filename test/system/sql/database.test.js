@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import fs from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
-import { applySchema, DatabaseError, openDatabase } from '../../../sql/database.js'
+import { applySchema, DatabaseError, lookAtDatabase, openDatabase } from '../../../sql/database.js'
 import { copyCheckout, openDatabaseIn } from '../../support/checkout.js'
 import { rows } from '../../support/database.js'
 import { newDatabase, startServer } from '../../support/postgres.js'
@@ -51,6 +51,16 @@ t.test('open, reset, count and close', async (t) => {
     { id: '1' },
   ])
   await database.close()
+})
+
+t.test('a CA file that cannot be read is a wrong URL', async (t) => {
+  const url = 'postgres://127.0.0.1:1/db?sslmode=verify-full&sslrootcert=/no/such/ca'
+  const message = /^DATABASE_URL: expected TLS files that can be read, got: ENOENT: .*'\/no\/such\/ca'$/
+  for (const open of [openDatabase, lookAtDatabase, (/** @type {string} */ own) => applySchema(own, {})]) {
+    const error = await open(url).catch((one) => one)
+    t.type(error, DatabaseError)
+    t.match(error.message, message)
+  }
 })
 
 t.test('a second lab on the same database is refused while the first is on', async (t) => {

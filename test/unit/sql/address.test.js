@@ -74,6 +74,24 @@ t.test('what pg would read in another way, or not at all, is refused', async (t)
   }
 })
 
+t.test('TLS files without TLS are refused: their server would be spoken to in plain text', async (t) => {
+  for (const [url, variables] of /** @type {[string, Record<string, string>][]} */ ([
+    ['postgres://h/db?sslrootcert=ca.pem', {}],
+    ['postgres://h/db?sslcert=own.pem&sslkey=key.pem', {}],
+    ['postgres://h/db?sslmode=disable&sslrootcert=ca.pem', {}],
+    ['postgres://h/db?sslmode=disable&sslrootcert=ca.pem', { PGSSLMODE: 'verify-full' }],
+  ])) {
+    const message = /^DATABASE_URL: expected sslmode=verify-full with ssl\w+, got (none|disable)$/
+    t.throws(() => explicitAddress(url, variables), { message }, url)
+  }
+  for (const [url, variables] of /** @type {[string, Record<string, string>][]} */ ([
+    ['postgres://h/db?sslmode=verify-full&sslrootcert=ca.pem', {}],
+    ['postgres://h/db?sslrootcert=ca.pem', { PGSSLMODE: 'verify-full' }],
+  ])) {
+    t.match(explicitAddress(url, variables).url, /\?sslmode=verify-full&sslrootcert=ca\.pem&/, url)
+  }
+})
+
 t.test('several hosts are refused by name', async (t) => {
   for (const [url, variables] of /** @type {[string, Record<string, string>][]} */ ([
     ['postgres://a:1,b:2/db', {}],
