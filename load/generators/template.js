@@ -57,7 +57,7 @@ export function namesIn(text, fill) {
 }
 
 /** Encodes a text as UTF-8, with one character per byte. @param {string} text */
-function bytesOf(text) {
+export function bytesOf(text) {
   return Buffer.from(text).toString('latin1')
 }
 

@@ -5,6 +5,7 @@ import path from 'node:path'
 import { makeScratch } from '../../../sql/scratch.js'
 import { collect, spawnLeashed, versionOf } from '../../system/processes.js'
 import { programOf } from '../mix.js'
+import { bytesOf } from '../template.js'
 import { sideOfText, TIMEOUT } from './errors.js'
 import { headersOf } from './head.js'
 import { Samples, totalOf, trafficOf } from './recorder.js'
@@ -63,7 +64,7 @@ async function measure(folder, load, { duration_s, signal, onEnd }, first) {
   const threads = threadsFor(load.connections, os.availableParallelism())
   const [script, result_file] = [path.join(folder, 'script.lua'), path.join(folder, 'result.json')]
   await fs.rm(result_file, { force: true })
-  const globals = Object.entries({ program: programFor(load), first, threads, result_file })
+  const globals = Object.entries({ program: programFor(load), first, threads, result_file: bytesOf(result_file) })
   const lines = globals.map(([name, value]) => `${name} = ${luaOf(value)}\n`)
   const text = lines.join('') + (await fs.readFile(SCRIPT, 'latin1'))
   await fs.writeFile(script, text, { encoding: 'latin1', mode: 0o600 })

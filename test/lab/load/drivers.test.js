@@ -106,6 +106,13 @@ eachDriver('the generator has no port left: client:ports', NAMING, async (t, dri
   t.ok(status[201] > 0, 'the connections that had a port went on')
 })
 
+t.test('wrk: a temporary folder whose name is not ASCII', { skip: withoutDriver('wrk') }, async (t) => {
+  process.env.TMPDIR = fs.mkdtempSync(`${ownTemporaryFolder(t)}/é 語-`)
+  const traffic = await loadOnce('wrk', await httpServer(t, created), { connections: 2 })
+  t.ok(traffic.ok > 0)
+  t.strictSame(traffic.errors, {})
+})
+
 t.test('locust: an abort while it starts leaves nothing behind', { skip: withoutDriver('locust') }, async (t) => {
   const url = await httpServer(t, () => {})
   const folder = ownTemporaryFolder(t)
