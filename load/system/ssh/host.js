@@ -1,10 +1,11 @@
 import { execFile } from 'node:child_process'
 import { lookup } from 'node:dns/promises'
 import { EventEmitter, once } from 'node:events'
-import { appendFileSync, existsSync, rmSync } from 'node:fs'
+import { appendFileSync, rmSync } from 'node:fs'
 import { isIPv6 } from 'node:net'
 import path from 'node:path'
 import { promisify } from 'node:util'
+import { attempt } from '../../../sql/attempt.js'
 import { makeScratch } from '../../../sql/scratch.js'
 import { RemoteError, revivedError, UsageError } from '../../command/errors.js'
 import { freePorts } from '../ports.js'
@@ -43,8 +44,7 @@ export async function openHost(plan, { signal, note, logFile, flag = '--ssh' }) 
     const { id, hello, died, log, ...answer } = parsed(line) ?? {}
     if (id) heard.emit(String(id), answer)
     if (hello) heard.emit('hello', hello)
-    // The folder of a run that never began has been removed.
-    if (log && existsSync(path.dirname(logFile))) appendFileSync(logFile, log)
+    if (log) keepLog(logFile, log)
     if (died) heard.emit('died', revivedError(died))
   }
   const opening = new AbortController()
@@ -106,6 +106,14 @@ export async function openHost(plan, { signal, note, logFile, flag = '--ssh' }) 
     ...forwardings({ flag, name }, control, signal),
     close,
   }
+}
+
+/**
+ * Keeps what the API printed. A full disk costs the log, not the run; and the folder of a run that never began has been removed.
+ * @param {string} logFile @param {string} text
+ */
+export function keepLog(logFile, text) {
+  attempt(() => appendFileSync(logFile, text), undefined)
 }
 
 /** @param {{ flag: string, name: string }} host @param {string} control socket of the connection @param {AbortSignal} signal */

@@ -7,7 +7,7 @@ import t from 'tap'
 import { NotApplied } from '../../../load/command/errors.js'
 import { watchHost } from '../../../load/probes/index.js'
 import { openPlanned } from '../../../load/run/runner.js'
-import { bindOf } from '../../../load/system/ssh/host.js'
+import { bindOf, keepLog } from '../../../load/system/ssh/host.js'
 import { bundleOf, prepare, scriptFor } from '../../../load/system/ssh/prepare.js'
 import { startRemote } from '../../../load/system/ssh/remote.js'
 import { makeScratch } from '../../../sql/scratch.js'
@@ -69,6 +69,18 @@ t.test('where the load comes in by a way of its own, the API listens on any addr
   ]
   for (const [asked, address, ours, expected] of cases) t.equal(bindOf({ address: asked }, address, ours), expected)
 })
+
+t.test(
+  'the log of an API on another host is kept behind what is there; where it cannot be, the run goes on',
+  async (t) => {
+    const file = path.join(t.testdir(), 'api.log')
+    for (const line of ['one\n', 'two\n']) keepLog(file, line)
+    t.equal(fs.readFileSync(file, 'utf8'), 'one\ntwo\n')
+    for (const lost of ['/dev/full', path.join(file, 'api.log'), '/no/such/api.log']) {
+      t.doesNotThrow(() => keepLog(lost, 'three\n'), lost)
+    }
+  },
+)
 
 t.test('of several Nodes the first that is new enough is taken', async (t) => {
   const folder = t.testdir()
