@@ -59,8 +59,10 @@ export function urlFlag(name, about) {
     parse: (text) => {
       const full = resolveUrl(name, text)
       if (!URL.canParse(full)) return undefined
-      const { protocol, username, password, href } = new URL(full)
+      const { protocol, username, password, port, href } = new URL(full)
       if (!/^https?:$/.test(protocol) || username || password) return undefined
+      // Node's clients would take it for the scheme's own port, and load another service than the one named.
+      if (port === '0') throw new UsageError(`--${name}: expected a port from 1 to 65535, got 0`)
       return text.search(REFERENCE) === -1 ? href : text
     },
   }

@@ -45,6 +45,7 @@ t.test('a command line that is wrong is refused in one line that says what was e
     ],
     [['--url', 'localhost:3000'], /^--url: expected an http/],
     [['--url', 'http://bob:secret@127.0.0.1/'], /^--url: expected an http.* without user and password/],
+    [['--url', 'http://127.0.0.1:0/'], /^--url: expected a port from 1 to 65535, got 0$/],
     [['--header', 'Content-Length: 5'], /^--header: expected no framing header, got content-length$/],
     [['--header', 'Host: x'], /^--header: expected no framing header/],
     [['--header', 'X-A: 1', '--header', 'x-a: 2'], /^--header: expected each name once, got x-a twice$/],
