@@ -1,4 +1,4 @@
-import { readlinkSync } from 'node:fs'
+import { readlinkSync, realpathSync } from 'node:fs'
 import path from 'node:path'
 import { attempt, textOf } from './attempt.js'
 
@@ -21,7 +21,9 @@ const FACTS = `
 export async function durabilityOf(client, tables, folder) {
   const { rows } = await client.query(FACTS, [tables])
   const { pid, data_directory, ...facts } = rows[0]
-  return { ...facts, file_system: folder ? fileSystemOf(folder) : fileSystemOfBackend(pid, data_directory) }
+  // A link, such as TMPDIR may be, is on another file system than what it leads to.
+  const own = folder && realpathSync(folder)
+  return { ...facts, file_system: own ? fileSystemOf(own) : fileSystemOfBackend(pid, data_directory) }
 }
 
 /** @param {Durability} facts @returns {string[]} reasons why a 201 promises too much */

@@ -1,5 +1,6 @@
+import fs from 'node:fs'
 import t from 'tap'
-import { durabilityWarnings, fileSystemOf } from '../../../sql/durability.js'
+import { durabilityOf, durabilityWarnings, fileSystemOf } from '../../../sql/durability.js'
 
 const MOUNTS = `/dev/vda1 / ext4 rw 0 0
 tmpfs /tmp tmpfs rw 0 0
@@ -21,6 +22,16 @@ t.test('a folder is on the file system of the deepest mount above it, the last o
   }
   t.equal(fileSystemOf('/x', ''), null, 'where the system does not say, it is unknown')
 })
+
+t.test('a link is on the file system that it leads to', { skip: withoutMounts() }, async (t) => {
+  const folder = t.testdir({ link: t.fixture('symlink', '/proc/self') })
+  const client = /** @type {any} */ ({ query: async () => ({ rows: [{ pid: 1, data_directory: null }] }) })
+  t.equal((await durabilityOf(client, [], `${folder}/link`)).file_system, 'proc')
+})
+
+function withoutMounts() {
+  return fs.existsSync('/proc/mounts') ? undefined : 'this system has no /proc/mounts'
+}
 
 t.test('whatever makes a 201 worth less is a warning', async (t) => {
   const durable = {
