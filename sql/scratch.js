@@ -18,7 +18,7 @@ const POLL_MS = 20
 export function makeScratch(what, parent = os.tmpdir()) {
   const { host, boot } = here()
   const owner = `${process.pid.toString(36)}-${startOf(process.pid) ?? '0'}`
-  return fs.mkdtempSync(path.join(parent, `redline-${what}-${host}-${boot}-${owner}-`))
+  return fs.mkdtempSync(path.resolve(parent, `redline-${what}-${host}-${boot}-${owner}-`))
 }
 
 /**

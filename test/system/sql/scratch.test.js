@@ -111,6 +111,12 @@ t.test('only what is provably of a dead process of ours is removed', async (t) =
   t.ok(fs.existsSync(target))
 })
 
+t.test('a folder keeps its path for programs that run elsewhere, also in a TMPDIR relative to here', async (t) => {
+  const parent = t.testdir()
+  const folder = makeScratch('wrk', path.relative('.', parent))
+  t.equal(path.dirname(folder), parent)
+})
+
 t.test('another user’s folder stays', { skip: withoutRoot() || without('setpriv', '--version') }, async (t) => {
   const parent = temporaryFolder(t)
   const [, host, boot] = /-([0-9a-f]{6})-([0-9a-f]{6})-/.exec(makeScratch('postgres', parent)) ?? []
