@@ -139,21 +139,29 @@ export class Results {
     throw new UsageError(`expected ${expected}, got ${records.length}: ${DAMAGED}`)
   }
 
-  /** @returns {TrialRecord[]} @throws {UsageError} when one is damaged, or belongs to another run */
+  /** @returns {TrialRecord[]} @throws {UsageError} when one is damaged, belongs to another run, or is there twice */
   readTrials() {
     const file = this.file('trials.ndjson')
     if (!fs.existsSync(file)) return []
     const { run_id, verb } = this.readRun()
     // Text after the last newline is still being written, or was when its writer died.
     const lines = fs.readFileSync(file, 'utf8').split('\n').slice(0, -1)
+    const known = new Set()
     return lines.flatMap((line, i) => {
       if (line === '') return []
       const where = `${file}, line ${i + 1}`
       const record = parsed(line, where, DAMAGED_LINE)
       refuseDamaged(record, OF_TRIAL, where, DAMAGED_LINE)
-      if (record.run_id === run_id && record.experiment === verb) return [record]
-      const found = `one of ${record.experiment} in ${record.run_id}`
-      throw new UsageError(`expected a trial of ${verb} in ${run_id} in ${where}, got ${found}: ${DAMAGED_LINE}`)
+      if (record.run_id !== run_id || record.experiment !== verb) {
+        const found = `one of ${record.experiment} in ${record.run_id}`
+        throw new UsageError(`expected a trial of ${verb} in ${run_id} in ${where}, got ${found}: ${DAMAGED_LINE}`)
+      }
+      // Two machines that resume a run in a folder that they share do not see each other's locks.
+      if (known.has(record.trial)) {
+        throw new UsageError(`expected each trial once in ${where}, got trial ${record.trial} again: ${DAMAGED_LINE}`)
+      }
+      known.add(record.trial)
+      return [record]
     })
   }
 

@@ -164,6 +164,17 @@ t.test(
   },
 )
 
+t.test('a trial that is there twice is refused: it would count as two', async (t) => {
+  const lines = [1, 2, 1].map((trial) => `${JSON.stringify(wholeTrial(trial))}\n`)
+  const folder = t.testdir({ 'run.json': RUN, 'trials.ndjson': lines.join('') })
+  const error = caught(() => new Results(folder).readTrials())
+  t.type(error, UsageError)
+  t.match(
+    error.message,
+    /^expected each trial once in .*trials\.ndjson, line 3, got trial 1 again: restore that line, or /,
+  )
+})
+
 t.test('a file in the place of a folder is refused, and left as it is', async (t) => {
   const file = path.join(t.testdir({ notes: 'mine' }), 'notes')
   const error = caught(() => Results.create(file, 'id'))
