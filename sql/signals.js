@@ -1,3 +1,5 @@
+import { setMaxListeners } from 'node:events'
+
 /** npm passes on a signal that the terminal has sent to this process, too; both arrive within milliseconds. */
 const SAME_MS = 100
 
@@ -7,6 +9,8 @@ const SAME_MS = 100
  */
 export function abortOnSignals(exitCode, words = '') {
   const controller = new AbortController()
+  // Each load host of a run adds one, and there may be more than ten.
+  setMaxListeners(0, controller.signal)
   const handle = createSignals({
     first: (name) => controller.abort(new Error(name)),
     second: () => {
