@@ -192,6 +192,8 @@ async function halt(child, signal) {
   if (!isRunning(child)) return
   const exited = once(child, 'exit')
   child.kill(signal)
+  // One that was stopped (SIGSTOP) would never see it.
+  child.kill('SIGCONT')
   const timer = setTimeout(() => child.kill('SIGQUIT'), STOP_TIMEOUT_MS)
   await exited
   clearTimeout(timer)

@@ -8,7 +8,7 @@ import { copyCheckout, openDatabaseIn } from '../../support/checkout.js'
 import { rows } from '../../support/database.js'
 import { newDatabase, startServer } from '../../support/postgres.js'
 import { without, withoutRoot } from '../../support/skip.js'
-import { firstLine, until } from '../../support/until.js'
+import { firstLine, until, within } from '../../support/until.js'
 
 /** A version, no rows, and a password. */
 const OUTPUT = /^\d+\.\d+ 0 ([0-9a-f]{48})\n$/
@@ -51,6 +51,14 @@ t.test('open, reset, count and close', async (t) => {
     { id: '1' },
   ])
   await database.close()
+})
+
+t.test('a server that somebody has stopped in its tracks ends all the same', async (t) => {
+  const stopped = await startServer()
+  t.teardown(() => stopped.halt('SIGKILL'))
+  process.kill(stopped.pid(), 'SIGSTOP')
+  await within('its end', stopped.stop(), 30_000)
+  t.notOk(fs.existsSync(stopped.folder))
 })
 
 t.test('a CA file that cannot be read is a wrong URL', async (t) => {
