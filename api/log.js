@@ -1,5 +1,4 @@
 import pino from 'pino'
-import { createOutput } from './output.js'
 
 /** @import { DestinationStream, Logger } from 'pino' */
 
@@ -9,11 +8,23 @@ const REPEAT_MS = 60_000
 /** Limits memory if every error is another cause. */
 const MAX_CAUSES = 100
 
+/** Lines that could not be written yet; beyond, further ones are dropped. */
+const MAX_WAITING_BYTES = 1 << 20
+
 /** Creates the log: one JSON object per line. @param {string} level @param {DestinationStream} [destination] default: stdout */
-export function createLog(level, destination = createOutput(1)) {
+export function createLog(level, destination = createOutput()) {
   // Omits Postgres' error detail, which quotes the row, password included.
   const err = (/** @type {any} */ { name, code, message, stack }) => ({ type: name, code, message, stack })
   return pino({ level, serializers: { err } }, destination)
+}
+
+/** Writes to stdout. A full disk must not stop the service: what could not be written is tried again with the next line. */
+function createOutput() {
+  const output = pino.destination({ fd: 1, sync: true, minLength: 1, maxLength: MAX_WAITING_BYTES })
+  output.on('error', () => {})
+  // The destination only drops, and would never try again.
+  output.on('drop', () => output.flush())
+  return output
 }
 
 /**
