@@ -291,3 +291,29 @@ t.test('a limit that cannot be seen is not reported as no limit, and comes with 
   const sentence = sweepSentence(/** @type {any} */ ({ plan, capacity, limit, records: [] }))
   t.equal(sentence, `Capacity: 1,000 to 1,100/s. Limit: not found (none-reached): ${unseen}`)
 })
+
+t.test('a service that refuses what is too much at once does not make requests wait', async (t) => {
+  const limit = { resource: 'none-reached', evidence: [], runner_up: null, runner_up_evidence: [], confirmed: null }
+  const beyond = (/** @type {object} */ status, p99 = 4, ok = 900) => ({
+    ...record(20),
+    load: { ...record(20).load, rate_rps: 1100 },
+    outcome: { verdict: 'fail' },
+    traffic: { planned: 1000, ok, status, errors: {}, latency_ms: { p99 } },
+  })
+  const saidOf = (/** @type {object[]} */ records) =>
+    textsOf({ limit, plan: { ...plan, url: 'http://[::1]/' }, records })
+  const said = saidOf([beyond({ 200: 900, 503: 100 }), beyond({ 200: 900, 503: 95, 429: 5 }), beyond({ 200: 900 })])
+  const refused = 'Limit: not found (none-reached): requests do not wait, they are refused (status 503, 429).'
+  t.ok(
+    said.some((text) => text.startsWith(refused)),
+    said.join(' '),
+  )
+  t.ok(said.some((text) => text.startsWith('What to change next: find out what refuses them, such as a rate limit')))
+  for (const [name, other] of Object.entries({
+    'refused late, after a wait': beyond({ 200: 900, 503: 100 }, 400),
+    'most are lost in other ways': beyond({ 200: 900, 503: 20 }),
+    'all are answered, but late': beyond({ 200: 1000 }, 400, 1000),
+  })) {
+    t.match(saidOf([other, beyond({ 200: 900, 503: 100 })]).join(' '), 'not visible from outside', name)
+  }
+})
