@@ -4,6 +4,7 @@ import { count, decimal, figure, ratesText, wholePercent } from '../../report/fo
 import { sloText } from '../../report/slo.js'
 import { sharedCore } from '../../verdict/ledger.js'
 import { median } from '../../verdict/ranks.js'
+import { disturbedText } from './disturbed.js'
 import { limitItems, limitText } from './limit.js'
 import { mixedItem, promiseText } from './promise.js'
 
@@ -30,6 +31,7 @@ export function sweepItems(findings) {
     sustainedText(findings),
     findings.problem ? null : promiseText(findings),
     mixedItem(findings),
+    disturbedText(findings),
     costText(findings),
     closingText(findings),
     speedText(findings),

@@ -10,6 +10,7 @@ const capacity = { low_rps: 1000, high_rps: 1100, trials: 4, confidence: 0.9 }
 function record(cpu_us_per_request, work_ms) {
   return {
     ...{ at: { phase: 'search' }, cell: null, outcome: { verdict: 'pass' }, traffic: { goodput_rps: 1000 } },
+    target: { kind: 'local', cores: '0' },
     load: { rate_rps: 1000, duration_s: 2, warmup_s: 0.5 },
     probes: { api: { cpu_us_per_request }, kernel: {}, generator: {}, postgres: {} },
     ...(work_ms && { work_ms }),
@@ -317,3 +318,43 @@ t.test('a service that refuses what is too much at once does not make requests w
     t.match(saidOf([other, beyond({ 200: 900, 503: 100 })]).join(' '), 'not visible from outside', name)
   }
 })
+
+t.test(
+  'a service without a core of its own that failed beside other programs may have a higher capacity',
+  async (t) => {
+    const trial = (number = 1, rate_rps = 1000, verdict = 'pass', busy_ratio = 0.5) => ({
+      ...record(20),
+      ...{ trial: number, target: { kind: 'url', cores: null }, outcome: { verdict } },
+      load: { ...record(20).load, loop: 'open', rate_rps },
+      probes: {
+        api: { cpu_core_ratio: 0.1 },
+        generator: { cpu_core_ratio: 0.2 },
+        postgres: {},
+        kernel: { cores: { 0: { busy_ratio }, 1: { busy_ratio } } },
+      },
+      traffic: { goodput_rps: 1000, success_ratio: 1, latency_ms: { p99: 500 }, planned: 1, ok: 1, status: {} },
+    })
+    const saidOf = (/** @type {any[]} */ ...records) => {
+      return textsOf({ records }).find((text) => text.startsWith('Other programs'))
+    }
+    const passed = trial(1, 1000)
+    t.equal(
+      saidOf(passed, trial(2, 1000, 'fail', 0.97), trial(3, 900, 'fail', 0.99)),
+      'Other programs may have failed 2 trials, so the capacity may be higher: all cores were busy, and in trial 3, programs other than the generator and the service used 1.68 cores; trial 1 passed at a higher rate while they used 0.70.',
+    )
+    t.equal(saidOf(passed, trial(2, 1100, 'fail', 0.99)), undefined, 'a higher rate needs more')
+    t.equal(saidOf(passed, trial(2, 1000, 'fail', 0.8)), undefined, 'some core was idle')
+    t.equal(saidOf(trial(1, 1000, 'pass', 0.95), trial(2, 1000, 'fail', 0.99)), undefined, 'it passed beside them, too')
+    const pinned = [passed, trial(2, 1000, 'fail', 0.99)].map((one) => ({
+      ...one,
+      target: { kind: 'started', cores: '0' },
+    }))
+    t.equal(saidOf(...pinned), undefined, 'on a core of its own, others make a trial invalid')
+    const unwatched = [passed, trial(2, 1000, 'fail', 0.99)].map((one) => ({
+      ...one,
+      probes: { ...one.probes, api: {} },
+    }))
+    t.match(saidOf(...unwatched), 'Other programs may have failed 1 trial, so')
+    t.match(saidOf(...unwatched), 'programs other than the generator used 1.78 cores; trial 1 passed at the same rate')
+  },
+)
