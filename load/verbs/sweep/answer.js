@@ -7,6 +7,7 @@ import { median } from '../../verdict/ranks.js'
 import { disturbedText } from './disturbed.js'
 import { limitItems, limitText } from './limit.js'
 import { mixedItem, promiseText } from './promise.js'
+import { burstText } from './refusals.js'
 
 /**
  * @import { Item } from '../../report/blocks.js'
@@ -29,7 +30,7 @@ export function sweepItems(findings) {
   const items = [
     capacityText(findings),
     sustainedText(findings),
-    findings.problem ? null : promiseText(findings),
+    burstText(findings) ?? (findings.problem ? null : promiseText(findings)),
     mixedItem(findings),
     disturbedText(findings),
     costText(findings),

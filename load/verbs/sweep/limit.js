@@ -2,10 +2,10 @@ import { isValid } from '../../capacity/ladder.js'
 import { limitsThroughput } from '../../capacity/proving.js'
 import { cellName, count, figure, isSameCell } from '../../report/format.js'
 import { changeText } from '../../report/proof.js'
-import { brokenBounds } from '../../verdict/latencies.js'
 import { median } from '../../verdict/ranks.js'
 import { moved, relaxedCell } from '../../verdict/relax.js'
 import { RESOURCES } from '../../verdict/resources.js'
+import { refusingText } from './refusals.js'
 
 /**
  * @import { Item } from '../../report/blocks.js'
@@ -57,32 +57,6 @@ function diagnosis(findings) {
   const outside = plan.url === null ? UNSEEN : 'what limits it is not visible from outside'
   const next = 'find out what requests wait for, such as locks, timers and other services'
   return [waitingText(elasticities) ?? outside, next]
-}
-
-/** Share of the requests without success that were answered, above which a trial failed by refusals alone. */
-const REFUSED_SHARE = 0.9
-
-/** Says that requests are refused at once, so none of them waits; null unless most trials beyond the capacity failed that way. @param {SweepFindings} findings */
-function refusingText({ plan, capacity, records }) {
-  const beyond = records.filter(({ load, outcome }) => {
-    return outcome.verdict === 'fail' && Number(load.rate_rps) > Number(capacity?.low_rps)
-  })
-  const refusing = beyond.filter(({ traffic }) => {
-    const refused = refusalsOf(traffic).reduce((sum, [, number]) => sum + number, 0)
-    return (
-      refused > 0 &&
-      refused >= REFUSED_SHARE * (traffic.planned - traffic.ok) &&
-      brokenBounds(traffic, plan.slo).length === 0
-    )
-  })
-  if (refusing.length <= beyond.length / 2) return null
-  const codes = [...new Set(refusing.flatMap(({ traffic }) => refusalsOf(traffic).map(([code]) => code)))]
-  return `requests do not wait, they are refused (status ${codes.join(', ')})`
-}
-
-/** Answers that are no successes, by status. @param {TrialRecord['traffic']} traffic */
-function refusalsOf({ status }) {
-  return Object.entries(status).filter(([code]) => code[0] !== '2')
 }
 
 const UNSEEN = 'trials missed the SLO, but no resource that can be seen was at its limit'

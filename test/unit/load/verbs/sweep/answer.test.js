@@ -358,3 +358,33 @@ t.test(
     t.match(saidOf(...unwatched), 'programs other than the generator used 1.78 cores; trial 1 passed at the same rate')
   },
 )
+
+t.test('a limit on the rate that allows a burst is told from what its trials let through', async (t) => {
+  const refusing = (rate_rps = 1100, ok = 1004, p99 = 4) => ({
+    ...record(20),
+    load: { ...record(20).load, loop: 'open', rate_rps },
+    outcome: { verdict: 'fail' },
+    traffic: {
+      ...{ planned: 2 * rate_rps, ok, status: { 200: ok, 429: 2 * rate_rps - ok }, errors: {}, latency_ms: { p99 } },
+      ...{ goodput_rps: ok / 2, success_ratio: ok / (2 * rate_rps) },
+    },
+  })
+  const saidOf = (/** @type {object[]} */ records) => {
+    const texts = textsOf({ records })
+    const said = texts.find((text) => text.startsWith('Whatever was offered'))
+    t.equal(
+      texts.some((text) => text.startsWith('Safe to promise')),
+      !said,
+      'more than that rate is not promised',
+    )
+    return said
+  }
+  t.equal(
+    saidOf([refusing(1100), refusing(1500, 1012), refusing(2000, 1006), refusing(1100, 1600)]),
+    'Whatever was offered, about 505/s were let through in most trials with refused requests, which is less than the capacity. So a burst is allowed beyond that rate, and the trials that passed were too short to use it up: expect about 505/s to last.',
+  )
+  t.equal(saidOf([refusing(), refusing()]), undefined, 'too few')
+  t.equal(saidOf([2000, 2010, 2020].map((ok) => refusing(1100, ok))), undefined, 'what is let through is the capacity')
+  t.equal(saidOf([800, 1000, 1200, 1400].map((ok) => refusing(1100, ok))), undefined, 'not the same at all rates')
+  t.equal(saidOf([1000, 1000, 1000].map((ok) => refusing(1100, ok, 400))), undefined, 'requests that wait as well')
+})
