@@ -82,3 +82,16 @@ export function busyShare({ cores: seen = {} }, cores) {
   const own = expandCores(cores ?? '').flatMap((core) => seen[core] ?? [])
   return own.length === 0 ? null : own.reduce((sum, core) => sum + fullness(core), 0) / own.length
 }
+
+/**
+ * How many cores of this machine were busy with something else than the generator, the service and Postgres, as far as these are
+ * watched; null: unknown, or they run on different machines.
+ * @param {Partial<Probes>} probes
+ */
+export function coresBeside({ api = {}, postgres = {}, generator = {}, kernel = {}, here }) {
+  const cores = Object.values(kernel.cores ?? {})
+  if (here !== undefined || cores.length === 0) return null
+  const busy = cores.reduce((sum, { busy_ratio }) => sum + busy_ratio, 0)
+  const known = [generator, api, postgres].reduce((sum, { cpu_core_ratio }) => sum + (cpu_core_ratio ?? 0), 0)
+  return Math.max(0, busy - known)
+}

@@ -1,5 +1,7 @@
 import { undisturbed } from '../../capacity/of-records.js'
+import { isLoopbackName } from '../../system/addresses.js'
 import { CORE_FULL_RATIO } from '../../verdict/detectors/finding.js'
+import { coresBeside } from '../../verdict/ledger.js'
 
 /** @import { TrialRecord } from '../../report/record.js' */
 
@@ -33,19 +35,17 @@ export function disturbedText({ records }) {
   return `Other programs may have failed ${fails}, so the capacity may be higher: all cores were busy, and in trial ${one.record.trial}, programs other than the generator${watched} used ${one.used.toFixed(2)} cores; trial ${least.record.trial} passed at ${least.rate_rps === one.rate_rps ? 'the same' : 'a higher'} rate while they used ${least.used.toFixed(2)}.`
 }
 
-/**
- * How many cores were busy with something else than the generator, Postgres and the service, as far as these are watched; null: the
- * service has a core of its own, where others are noticed, or is on another machine.
- * @param {TrialRecord} record
- */
+/** Cores used by others, and whether all were busy; null: the service has a core of its own, or may be on another machine. @param {TrialRecord} record */
 function besideOf({ target, probes }) {
   const cores = Object.values(probes.kernel.cores ?? {})
-  if (target.kind !== 'url' || target.cores !== null || probes.here || cores.length === 0) return null
+  const used = coresBeside(probes)
+  const isHere = probes.api.cpu_core_ratio !== undefined || isLoopback(target.url)
+  if (target.kind !== 'url' || target.cores !== null || used === null || !isHere) return null
   const busy = cores.reduce((sum, { busy_ratio }) => sum + busy_ratio, 0)
-  const known = [probes.generator, probes.api, probes.postgres].map(({ cpu_core_ratio }) => cpu_core_ratio ?? 0)
-  const used = Math.max(
-    0,
-    known.reduce((rest, ratio) => rest - ratio, busy),
-  )
   return { used, isFull: busy >= CORE_FULL_RATIO * cores.length }
+}
+
+/** @param {string} url may have secrets withheld */
+function isLoopback(url) {
+  return URL.canParse(url) && isLoopbackName(new URL(url).hostname)
 }

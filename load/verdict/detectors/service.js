@@ -1,6 +1,7 @@
 import { count, milliseconds, wholePercent } from '../../report/format.js'
 import { highestP99, latencyBounds } from '../../report/slo.js'
 import { expandCores } from '../../system/machine.js'
+import { coresBeside } from '../ledger.js'
 import {
   BESIDE_REACH,
   CORE_FULL_RATIO,
@@ -182,8 +183,9 @@ function hasUnknownThreads({ main_core_ratio, elu_ratio, loop_delay_max_ms }) {
  * A core that others use, too, says nothing of it.
  * @param {Trial['target']} target @param {Trial['probes']} probes
  */
-function foreignOn(target, { api, kernel }) {
-  const found = foreignCpu(api)
+function foreignOn(target, probes) {
+  const { api, kernel } = probes
+  const found = foreignCpu(api, target.cores === null ? coresBeside(probes) : null)
   const [own, ...more] = expandCores(target.cores ?? '')
   const core = target.kind === 'started' && more.length === 0 && kernel.cores?.[own]
   if (!core || core.busy_ratio - Number(api.cpu_core_ratio) > FOREIGN_RATIO) return found
@@ -193,13 +195,20 @@ function foreignOn(target, { api, kernel }) {
   return ofCore.reach > found.reach ? ofCore : found
 }
 
-/** Detects a foreign program that saturates one of its threads, or all cores that it may use. @param {ApiProbe} probe */
-function foreignCpu({ name, cpu_core_ratio = 0, main_core_ratio = 0, run_delay_ratio = 0, usable_cores = Infinity }) {
+/**
+ * Detects a foreign program that saturates one of its threads, or all cores that it may use.
+ * @param {ApiProbe} probe @param {number | null} beside cores that others used; a thread that waits more than it works waits for them
+ */
+function foreignCpu(
+  { name, cpu_core_ratio = 0, main_core_ratio = 0, run_delay_ratio = 0, usable_cores = Infinity },
+  beside,
+) {
+  const others = `, while programs other than it and the generator used ${wholePercent(beside ?? 0)} of a core`
   const cores = usable_cores === 1 ? 'the core' : `${usable_cores} cores`
   return finding(
     Math.max(main_core_ratio + run_delay_ratio, cpu_core_ratio / usable_cores) / CORE_FULL_RATIO,
     `${name} used ${wholePercent(cpu_core_ratio)} of a core (it may use ${cores}), its busiest thread or interpreter ${wholePercent(main_core_ratio)}`,
-    `a thread of it waited for a core ${wholePercent(run_delay_ratio)} of the time`,
+    `a thread of it waited for a core ${wholePercent(run_delay_ratio)} of the time${beside && run_delay_ratio > main_core_ratio ? others : ''}`,
   )
 }
 

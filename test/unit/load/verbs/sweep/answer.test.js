@@ -324,7 +324,7 @@ t.test(
   async (t) => {
     const trial = (number = 1, rate_rps = 1000, verdict = 'pass', busy_ratio = 0.5) => ({
       ...record(20),
-      ...{ trial: number, target: { kind: 'url', cores: null }, outcome: { verdict } },
+      ...{ trial: number, target: { kind: 'url', cores: null, url: 'http://[::1]/' }, outcome: { verdict } },
       load: { ...record(20).load, loop: 'open', rate_rps },
       probes: {
         api: { cpu_core_ratio: 0.1 },
@@ -356,6 +356,8 @@ t.test(
     }))
     t.match(saidOf(...unwatched), 'Other programs may have failed 1 trial, so')
     t.match(saidOf(...unwatched), 'programs other than the generator used 1.78 cores; trial 1 passed at the same rate')
+    const away = unwatched.map((one) => ({ ...one, target: { ...one.target, url: 'http://10.0.0.5/' } }))
+    t.equal(saidOf(...away), undefined, 'a service on another machine')
   },
 )
 

@@ -278,6 +278,24 @@ t.test('a service is busy with garbage, with passwords, with one long piece of w
         'a thread of it waited for a core 0 % of the time',
       ],
     ],
+    [
+      'a program without a core of its own that waits for others more than it works',
+      {
+        target: { kind: 'url', cores: null },
+        probes: {
+          ...{ api: { name: 'go', cpu_core_ratio: 0.3, main_core_ratio: 0.3, run_delay_ratio: 0.6, usable_cores: 2 } },
+          ...{
+            generator: { cpu_core_ratio: 0.5 },
+            kernel: { cores: { 0: { busy_ratio: 1 }, 1: { busy_ratio: 0.9 } } },
+          },
+        },
+      },
+      1,
+      [
+        'go used 30 % of a core (it may use 2 cores), its busiest thread or interpreter 30 %',
+        'a thread of it waited for a core 60 % of the time, while programs other than it and the generator used 110 % of a core',
+      ],
+    ],
     ['several cores: the main thread', { target: { cores: '0-1' }, probes: { api, kernel } }, 0.5, [several]],
     ['unknown cores', { target: { cores: null }, probes: { api, kernel } }, 0.5, [several]],
     [
