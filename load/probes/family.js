@@ -75,15 +75,26 @@ function programOf(pid) {
   return path.basename(attempt(() => readlinkSync(`/proc/${pid}/exe`), ''))
 }
 
-/** CPU seconds of each thread by its id. @param {number} pid @returns {Map<string, number>} */
+/** Seconds on a core, and seconds waiting for one, of each thread by its id. @param {number} pid @returns {Map<string, number[]>} */
 function threadsOf(pid) {
   const ids = namesIn(`/proc/${pid}/task`) ?? []
-  return new Map(ids.map((id) => [id, Number(textOf(`/proc/${pid}/task/${id}/schedstat`)?.split(' ')[0] ?? 0) / 1e9]))
+  const timesOf = (/** @type {string} */ id) => textOf(`/proc/${pid}/task/${id}/schedstat`)?.split(' ') ?? []
+  return new Map(
+    ids.map((id) => {
+      const [ran_ns = 0, waited_ns = 0] = timesOf(id).map(Number)
+      return [id, [ran_ns / 1e9, waited_ns / 1e9]]
+    }),
+  )
 }
 
 /** Resources that a process has used since the earlier reading or, without one, since it started. @param {Use} now @param {Use} [before] */
 function sinceOf(now, before) {
-  const threads_s = [...now.threads_s].map(([id, cpu_s]) => cpu_s - (before?.threads_s.get(id) ?? 0))
+  const grown = [...now.threads_s].map(([id, [ran_s, waited_s]]) => {
+    const [before_s, earlier_s] = before?.threads_s.get(id) ?? [0, 0]
+    return { ran_s: ran_s - before_s, waited_s: waited_s - earlier_s }
+  })
+  const threads_s = grown.map(({ ran_s }) => ran_s)
+  const [busiest] = grown.toSorted((a, b) => b.ran_s + b.waited_s - a.ran_s - a.waited_s)
   const living_s = threads_s.reduce((all, one_s) => all + one_s, 0)
   const own_s = now.own_s - (before?.own_s ?? 0)
   // Threads that ended, such as one for each connection, count only for the process, in ticks of 10 ms.
@@ -93,7 +104,7 @@ function sinceOf(now, before) {
     reaped_s: now.cpu_s - now.own_s - (before ? before.cpu_s - before.own_s : 0),
     threads_cpu_s,
     thread_s: now.names.some((name) => ONE_AT_A_TIME.test(name)) ? threads_cpu_s : Math.max(0, ...threads_s),
-    run_delay_s: (now.run_delay_s ?? 0) - (before?.run_delay_s ?? 0),
+    run_delay_s: busiest?.waited_s ?? 0,
     rss_bytes: now.rss_bytes,
   }
 }

@@ -4,6 +4,7 @@ import fs from 'node:fs'
 import t from 'tap'
 import { watchFamily } from '../../../load/probes/family.js'
 import { familyOf, nameOf } from '../../../load/probes/process.js'
+import { coresOf, expandCores } from '../../../load/system/machine.js'
 import { rows } from '../../support/database.js'
 import { runHere, trialHere } from '../../support/in-process.js'
 import { readTrials, temporaryFolder } from '../../support/lab.js'
@@ -106,6 +107,18 @@ t.test(
     t.ok(Number(found?.main_core_ratio) > 0.8 * Number(found?.cpu_core_ratio), JSON.stringify(found))
   },
 )
+
+t.test('what a thread waits for a core counts, whichever thread it is', { skip: withoutProc }, async (t) => {
+  const work =
+    'import threading\ndef work():\n  while True: pass\nthreading.Thread(target=work).start()\nthreading.Event().wait()'
+  const [core] = expandCores(coresOf(process.pid) ?? '0')
+  const both = [1, 2].map(() => spawn('taskset', ['-c', String(core), 'python3', '-c', work], { stdio: 'ignore' }))
+  t.teardown(() => both.map((child) => child.kill('SIGKILL')))
+  const [pid] = both.map((child) => Number(child.pid))
+  const use = watchFamily(pid)
+  await until('it to have computed', () => Number(use()?.cpu_s) > 0.3)
+  t.ok(Number(use()?.run_delay_ratio) > 0.2, JSON.stringify(use()))
+})
 
 t.test('the Postgres of a service is looked at, and nothing in it is changed', async (t) => {
   const { url } = await newServer(t)
