@@ -1,6 +1,7 @@
 import { TIMEOUT, UNSENT } from '../generators/drivers/errors.js'
 import { breakdown, count, milliseconds, tenthPercent } from '../report/format.js'
 import { highestP99, latencyBounds, TRIAL_TIMES } from '../report/slo.js'
+import { expandCores } from '../system/machine.js'
 import { growingBacklog, isTooShort } from './backlog.js'
 import * as generator from './detectors/generator.js'
 import { boundedLatencies, brokenBounds, failingEntries } from './latencies.js'
@@ -149,7 +150,7 @@ function excuseOf(trial, slo) {
     [generator.generatorThrottled(trial), 'generator', !broke],
     [generator.generatorCrowding(trial), 'generator', isOpen && isComplete],
     [generator.generatorConnections(trial, slo), 'generator', isComplete && wasSoonEnough],
-    [generator.machineNoise(trial), 'noise', !broke],
+    [generator.machineNoise(trial), 'noise', !broke && couldDelay(trial, slo)],
   ]
   return excuses.find(([{ reach }, , applies]) => applies && reach >= 1) ?? []
 }
@@ -170,7 +171,7 @@ function isStarved({ load, probes }) {
   return Number(probes.generator.run_delay_ratio) >= STARVED_RATIO && postgres_ratio <= MOST_POSTGRES
 }
 
-/** Lateness counts three times: in the late send itself, in the wait of the burst that follows, and in the late reading of responses. */
+/** Lateness counts three times: in the late send itself, in the wait of the burst that follows, and in the late reading of responses. What the service waits for its core may slow it further, since others change what its caches hold. */
 const LATENESS_TIMES = 3
 
 /**
@@ -192,6 +193,23 @@ function couldExplain({ load, traffic, probes }, slo) {
     const own_ms = probes.generator.lateness_ms?.[name] ?? 0
     return own_ms > bound_ms || seen_ms - LATENESS_TIMES * own_ms <= bound_ms
   })
+}
+
+/**
+ * Whether the service waited for its core long enough to explain what is late: it delays no request by more than it waited in all, or
+ * than the host took from it. Programs that hardly made it wait excuse no queue of seconds.
+ * @param {Trial} trial @param {Slo} slo
+ */
+function couldDelay({ target, load, traffic, probes }, slo) {
+  const { run_delay_ratio } = probes.api
+  if (run_delay_ratio == null) return true
+  const taken = expandCores(target.cores ?? '').map((core) => probes.kernel.cores?.[core]?.steal_ratio ?? 0)
+  const span_ms = 1000 * load.duration_s + (traffic.latency_ms?.max ?? 0)
+  const most_ms = LATENESS_TIMES * Math.min(1, run_delay_ratio + Math.max(0, ...taken)) * span_ms
+  const broken = brokenBounds(traffic, slo)
+  const growing = broken.length === 0 && growingBacklog({ load, traffic }, slo)
+  if (growing) return (1000 * (growing.last - growing.first)) / Number(load.rate_rps) <= most_ms
+  return broken.every(({ seen_ms, bound_ms }) => seen_ms === Number.POSITIVE_INFINITY || seen_ms - most_ms <= bound_ms)
 }
 
 /** Status with which the target reports that a request did not arrive in time. */

@@ -544,6 +544,31 @@ t.test('excuses count from exactly their bound', async (t) => {
   }
 })
 
+t.test('other programs excuse only what the service can have waited for its core', async (t) => {
+  const beside = (/** @type {number | undefined} */ run_delay_ratio, traffic = {}, core = { others: 0.2 }) => {
+    const record = trial({ latency_ms: { p99: 6000, max: 6000 }, ...traffic }, 1, core)
+    Object.assign(record.probes.api, { run_delay_ratio })
+    Object.assign(record.load, { duration_s: 2, rate_rps: 500 })
+    return record
+  }
+  const soon = { latency_ms: { p99: 500, max: 500 } }
+  const growing = { latency_ms: { p99: 50, max: 50 }, backlog: Array.from({ length: 20 }, (_, i) => 10 + 50 * i) }
+  const rows = /** @type {[string, string, any][]} */ ([
+    ['fail', 'a wait of 0.4 s at most, and answers after 6 s', beside(0.05)],
+    ['invalid', 'a wait of 2 s, which may have slowed the service besides', beside(0.25)],
+    ['invalid', 'a short wait, and answers hardly late', beside(0.06, soon)],
+    ['fail', 'hardly any wait, and answers hardly late', beside(0.01, soon)],
+    ['invalid', 'what the host took, which is no wait', beside(0, {}, /** @type {any} */ ({ steal: 0.3 }))],
+    ['invalid', 'a wait that is not known', beside(undefined)],
+    ['invalid', 'no answer at all', beside(0.05, { latency_ms: null })],
+    ['fail', 'a backlog that grew by more than came in meanwhile', beside(0.02, growing)],
+  ])
+  for (const [verdict, about, record] of rows) {
+    const outcome = judge(record, SLO)
+    t.equal(outcome.verdict, verdict, `${about}: ${outcome.because}`)
+  }
+})
+
 t.test('errors that the SLO accepts take no excuse away', async (t) => {
   const slo = { ...SLO, success_ratio: 0.95 }
   const late = { latency_ms: { p99: 150 }, ok: 970, success_ratio: 0.97, rows_stored: 970 }
