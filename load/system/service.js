@@ -1,4 +1,4 @@
-import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
+import { appendFileSync, closeSync, fstatSync, openSync, readSync, statSync, truncateSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import { stripVTControlCharacters } from 'node:util'
 import { NotReady, ServiceEnded } from '../command/errors.js'
@@ -6,21 +6,28 @@ import { startChild } from './processes.js'
 
 const START_TIMEOUT_MS = 30_000
 const POLL_MS = 20
+/** Largest log. A service may log each request, and is sent more of them than ever before. */
+const LOG_BYTES = 100e6
+const LOG_POLL_MS = 1000
 
 /**
  * Starts a server as its own process, and waits until it is ready.
  * @param {string} name for messages @param {string[]} command
  * @param {Omit<Parameters<typeof startChild>[1], 'stdio'> & { logFile: string, isReady: () => Promise<boolean>, stopGrace_ms: number,
- *   start_ms?: number, signal?: AbortSignal }} options logFile: takes its output; isReady: polled; stopGrace_ms: from SIGTERM to SIGKILL;
+ *   start_ms?: number, signal?: AbortSignal, log_bytes?: number }} options logFile: takes its output, and is emptied when it is larger
+ *   than log_bytes; isReady: polled; stopGrace_ms: from SIGTERM to SIGKILL;
  *   start_ms: longest wait; signal: ends the wait
  * @throws {ServiceEnded} when it ends before it is ready
  * @throws {NotReady} when it is not ready in time
  */
 export async function startService(name, command, options) {
-  const { logFile, isReady, stopGrace_ms, start_ms = START_TIMEOUT_MS, signal: ending, ...how } = options
+  const { logFile, isReady, stopGrace_ms, start_ms = START_TIMEOUT_MS, log_bytes, signal: ending, ...how } = options
   const log = openSync(logFile, 'a')
   const { child, exited, stop } = startChild(command, { ...how, stdio: ['ignore', log, log] })
   closeSync(log)
+  const bounding = setInterval(() => boundLog(logFile, log_bytes), LOG_POLL_MS).unref()
+  const unbound = () => clearInterval(bounding)
+  exited.then(unbound, unbound)
   let stopping = false
   /** Rejects when the service ends by itself. */
   const died = exited.then(({ code, signal }) => {
@@ -47,6 +54,14 @@ export async function startService(name, command, options) {
     }
     throw new NotReady(`${name} was not ready within ${start_ms / 1000} s; its last output: ${lastWords(logFile)}`)
   }
+}
+
+/** Empties a log that has become too large; the service goes on at its end. @param {string} logFile @param {number} [log_bytes] */
+function boundLog(logFile, log_bytes = LOG_BYTES) {
+  const size = statSync(logFile, { throwIfNoEntry: false })?.size ?? 0
+  if (size <= log_bytes) return
+  truncateSync(logFile)
+  appendFileSync(logFile, `(Redline has removed the first ${size} bytes of this log)\n`)
 }
 
 /** A log may be too large to be read as a whole. */

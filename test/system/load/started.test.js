@@ -155,6 +155,18 @@ t.test('the last words of a service are at the end of its log, however large tha
   await t.rejects(startService('it', [process.execPath, '-e', program], how), { message: /; its last output: bye$/ })
 })
 
+t.test('the log of a service does not fill the disk', async (t) => {
+  const logFile = path.join(temporaryFolder(t), 'log')
+  const program = `setInterval(() => console.log('x'.repeat(1e5)), 10)`
+  const how = { cores: null, logFile, isReady: async () => fs.statSync(logFile).size > 1e6, stopGrace_ms: 1000 }
+  const { stop } = await startService('it', [process.execPath, '-e', program], { ...how, log_bytes: 1e6 })
+  t.teardown(stop)
+  await until('it to be emptied', () => /^\(Redline has removed/.test(fs.readFileSync(logFile, 'latin1')))
+  await until('it to go on', () => fs.statSync(logFile).size > 2e5)
+  const text = fs.readFileSync(logFile, 'latin1')
+  t.match(text, /^\(Redline has removed the first \d+ bytes of this log\)\nx+/, 'without a hole')
+})
+
 t.test('the last words of a crashed program are the cause of the crash, not the lines printed after it', async (t) => {
   const logFile = path.join(temporaryFolder(t), 'log')
   const how = { cores: null, logFile, isReady: async () => false, stopGrace_ms: 1000 }
