@@ -6,7 +6,7 @@ import { sharedCore } from '../../verdict/ledger.js'
 import { median } from '../../verdict/ranks.js'
 import { disturbedText } from './disturbed.js'
 import { limitItems, limitText } from './limit.js'
-import { mixedItem, promiseText } from './promise.js'
+import { mixedItem, promiseText, unlastingText } from './promise.js'
 import { burstText } from './refusals.js'
 
 /**
@@ -30,7 +30,7 @@ export function sweepItems(findings) {
   const items = [
     capacityText(findings),
     sustainedText(findings),
-    burstText(findings) ?? (findings.problem ? null : promiseText(findings)),
+    burstText(findings) ?? unlastingText(findings) ?? (findings.problem ? null : promiseText(findings)),
     mixedItem(findings),
     disturbedText(findings),
     costText(findings),

@@ -38,6 +38,23 @@ export function promiseText(findings) {
   return `Safe to promise here: ${count(safe_rps)}/s, three quarters of ${of}. With the spare quarter, the service clears the backlog of a one-second stall in three seconds.`
 }
 
+/**
+ * Says that no rate is known to last: the trials ran out after all long ones had failed. A rate that fails twice is ruled out, so the
+ * capacity lies below the rates that they tried, but a service that pauses now and then, say, fails a long trial at any rate.
+ * @param {{ capacity: Capacity | null, records: TrialRecord[] }} findings
+ */
+export function unlastingText({ capacity, records }) {
+  const long = judged(records).filter(
+    ({ at, outcome }) => at.purpose === 'confirm' && !at.slo && outcome.verdict !== 'invalid',
+  )
+  if (capacity?.low_rps == null || long.length < 2 || long.some(({ outcome }) => outcome.verdict === 'pass'))
+    return null
+  const rates = long.map(({ load }) => Number(load.rate_rps))
+  const [low_rps, high_rps] = [Math.min(...rates), Math.max(...rates)]
+  const at = low_rps === high_rps ? `at ${count(low_rps)}/s` : `at ${count(low_rps)} to ${count(high_rps)}/s`
+  return `None of the ${long.length} trials that lasted ${long[0].load.duration_s} s passed (${at}), and the search ended before a lower rate was tried for so long. So no rate is known to last: try --sustained.`
+}
+
 /** The lower end of the capacity or, if that is lower, the lowest rate at which a trial failed. @param {{ capacity: Capacity | null, records: TrialRecord[] }} findings */
 function neverFailed({ capacity, records }) {
   if (capacity?.low_rps == null || capacity.high_rps === null) return null

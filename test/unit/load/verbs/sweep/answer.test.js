@@ -390,3 +390,30 @@ t.test('a limit on the rate that allows a burst is told from what its trials let
   t.equal(saidOf([800, 1000, 1200, 1400].map((ok) => refusing(1100, ok))), undefined, 'not the same at all rates')
   t.equal(saidOf([1000, 1000, 1000].map((ok) => refusing(1100, ok, 400))), undefined, 'requests that wait as well')
 })
+
+t.test('where all long trials failed before the search ended, no rate is said to last', async (t) => {
+  const long = (rate_rps = 1100, verdict = 'fail') => ({
+    ...record(20),
+    at: { phase: 'search', purpose: 'confirm' },
+    load: { ...record(20).load, loop: 'open', rate_rps, duration_s: 8 },
+    outcome: { verdict },
+    traffic: { goodput_rps: 1000, success_ratio: 1, latency_ms: { p99: 500 }, planned: 1, ok: 1, status: {} },
+  })
+  const saidOf = (/** @type {any[]} */ ...records) => {
+    const texts = textsOf({ records })
+    const said = texts.find((text) => text.startsWith('None of'))
+    t.equal(
+      texts.some((text) => text.startsWith('Safe to promise')),
+      !said,
+      'and nothing is promised',
+    )
+    return said
+  }
+  t.equal(
+    saidOf(long(), long(), long(1050), long(1050)),
+    'None of the 4 trials that lasted 8 s passed (at 1,050 to 1,100/s), and the search ended before a lower rate was tried for so long. So no rate is known to last: try --sustained.',
+  )
+  t.match(saidOf(long(), long(), long(1000, 'invalid')), 'None of the 2 trials that lasted 8 s passed (at 1,100/s)')
+  t.equal(saidOf(long(), long(), long(1000, 'pass')), undefined, 'one passed')
+  t.equal(saidOf(long()), undefined, 'a single failure rules no rate out')
+})
