@@ -53,7 +53,7 @@ export const RESOURCES = {
   ],
   'keep-alive-race': [
     'the service closes idle connections while its clients use them',
-    'announce the end by Connection: close, or keep idle connections for longer than clients do (KEEP_ALIVE_TIMEOUT_MS)',
+    'announce the end by Connection: close, keep idle connections for longer than clients do (KEEP_ALIVE_TIMEOUT_MS), or allow more connections (nginx closes idle ones when it runs out of worker_connections)',
   ],
   'rate-limit': ['something in front of the service limits the rate', 'measure behind it, or raise its limit (429)'],
   network: [
