@@ -1,6 +1,7 @@
 import { appendFileSync, closeSync, fstatSync, openSync, readSync, statSync, truncateSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import { stripVTControlCharacters } from 'node:util'
+import { attempt } from '../../sql/attempt.js'
 import { NotReady, ServiceEnded } from '../command/errors.js'
 import { startChild } from './processes.js'
 
@@ -25,7 +26,7 @@ export async function startService(name, command, options) {
   const log = openSync(logFile, 'a')
   const { child, exited, stop } = startChild(command, { ...how, stdio: ['ignore', log, log] })
   closeSync(log)
-  const bounding = setInterval(() => boundLog(logFile, log_bytes), LOG_POLL_MS).unref()
+  const bounding = setInterval(() => attempt(() => boundLog(logFile, log_bytes), undefined), LOG_POLL_MS).unref()
   const unbound = () => clearInterval(bounding)
   exited.then(unbound, unbound)
   let stopping = false
