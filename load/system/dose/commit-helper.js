@@ -10,6 +10,8 @@ import { connect, end } from '../../../sql/connection.js'
 
 const lines = createInterface(process.stdin)
 for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(name, () => lines.close())
+// A lab that has died reads no confirmation, and must not end this process before the delay has ended.
+process.stdout.on('error', () => {})
 
 /** @type {Awaited<ReturnType<typeof connect>> | undefined} */
 let client

@@ -135,6 +135,20 @@ t.test('a helper that is killed is reported, and the lab takes its delay back', 
   t.same(await left(), NOTHING)
 })
 
+t.test('a lab that dies while its helper slows commits leaves nothing', async (t) => {
+  const helper = spawn(process.execPath, ['load/system/dose/commit-helper.js'], { stdio: ['pipe', 'pipe', 'inherit'] })
+  t.teardown(() => helper.kill('SIGKILL'))
+  const exited = once(helper, 'exit')
+  helper.stdin.write(`${JSON.stringify({ url: server.url })}\n`)
+  await once(helper.stdout, 'data')
+  // From here on, nobody reads the confirmations.
+  helper.stdout.destroy()
+  await once(helper.stdout, 'close')
+  helper.stdin.end(`${JSON.stringify({ delay_us })}\n`)
+  t.strictSame(await exited, [0, null])
+  t.strictSame(await left(), NOTHING)
+})
+
 t.test('kill -9 of the lab ends the dose, and leaves nothing', { skip: withoutProc }, async (t) => {
   const { lab } = await otherLab(t)
   lab.kill('SIGKILL')
