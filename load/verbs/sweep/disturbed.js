@@ -30,16 +30,16 @@ export function disturbedText({ records }) {
   })
   if (pairs.length === 0) return null
   const [{ one, least }] = pairs.toSorted((a, b) => b.one.used - b.least.used - a.one.used + a.least.used)
-  const watched = one.record.probes.api.cpu_core_ratio === undefined ? '' : ' and the service'
+  const watched = one.record.probes.api?.cpu_core_ratio === undefined ? '' : ' and the service'
   const fails = pairs.length === 1 ? '1 trial' : `${pairs.length} trials`
   return `Other programs may have failed ${fails}, so the capacity may be higher: all cores were busy, and in trial ${one.record.trial}, programs other than the generator${watched} used ${one.used.toFixed(2)} cores; trial ${least.record.trial} passed at ${least.rate_rps === one.rate_rps ? 'the same' : 'a higher'} rate while they used ${least.used.toFixed(2)}.`
 }
 
-/** Cores used by others, and whether all were busy; null: the service has a core of its own, or may be on another machine. @param {TrialRecord} record */
+/** Cores used by others, and whether all were busy; null: the service has a core of its own, may be on another machine, or was not watched (in older runs). @param {TrialRecord} record */
 function besideOf({ target, probes }) {
-  const cores = Object.values(probes.kernel.cores ?? {})
+  const cores = Object.values(probes.kernel?.cores ?? {})
   const used = coresBeside(probes)
-  const isHere = probes.api.cpu_core_ratio !== undefined || isLoopback(target.url)
+  const isHere = probes.api?.cpu_core_ratio !== undefined || isLoopback(target.url)
   if (target.kind !== 'url' || target.cores !== null || used === null || !isHere) return null
   const busy = cores.reduce((sum, { busy_ratio }) => sum + busy_ratio, 0)
   return { used, isFull: busy >= CORE_FULL_RATIO * cores.length }
