@@ -38,13 +38,19 @@ export async function openStarted({ start, url, metricsUrl, shownUrl, cores, env
       return problem === null
     },
     signal,
-  }).catch((error) => {
+  }).catch(async (error) => {
+    await explainEnd(error, url)
     if (problem && !(error instanceof ServiceEnded)) error.message += `; HEAD ${shownUrl ?? origin}: ${problem}`
     throw error
   })
   const family = familyOf(service.pid)
   const [, pid = service.pid] = family
-  const started = { kind: /** @type {const} */ ('started'), died: service.died, stop: service.stop }
+  const died = service.died.catch(async (error) => {
+    await explainEnd(error, url)
+    throw error
+  })
+  died.catch(() => {})
+  const started = { kind: /** @type {const} */ ('started'), died, stop: service.stop }
   // What works in a container is no descendant of the command: it cannot be watched or slowed from here, and was not pinned.
   const names = family.slice(1).map((one) => nameOf(one) ?? '')
   const others = names.filter((name) => !CONTAINERS.test(name))
@@ -54,6 +60,17 @@ export async function openStarted({ start, url, metricsUrl, shownUrl, cores, env
   // The process is a shell if the command is a script.
   const processes = [{ pid, name: 'the service' }]
   return { ...openUrl(url, { metricsUrl, shownUrl, processes }), ...started, pid, cores: coresOf(pid) }
+}
+
+/**
+ * Adds to the error of a command that ended well that its service may have gone on in the background, out of the lab's reach.
+ * @param {unknown} error @param {string} url
+ */
+async function explainEnd(error, url) {
+  if (!(error instanceof ServiceEnded) || error.code !== 0) return
+  const { origin } = new URL(url)
+  const runs = (await problemOf(url)) === null ? `; it still runs at ${origin}: end it, and` : ': if so,'
+  error.message += `. A command that puts its service into the background leaves nothing to measure${runs} keep it in the foreground (nginx: "daemon off;")`
 }
 
 /** Why a service does not answer; null: it does. Not by fetch, which refuses some ports. @param {string} url @param {number} [timeout_ms] @returns {Promise<string | null>} */

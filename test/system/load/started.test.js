@@ -130,6 +130,20 @@ t.test('a service that cannot be started is an error that says why', async (t) =
   t.strictSame(processesOf(folder), [])
 })
 
+t.test('a command that puts its service into the background is told to keep it in the foreground', async (t) => {
+  const { folder, url, start, pids, out } = await service(t)
+  const refusal = async (/** @type {string} */ command) => {
+    const { code, stderr } = await startLab(['sweep', '--url', url, '--start', command, ...SHORT, '--out', out]).ended
+    t.equal(code, 1)
+    return stderr.trim().split('\n').at(-1)
+  }
+  t.match(await refusal('true'), /into the background leaves nothing to measure: if so, keep it in the foreground/)
+  const daemon = `setsid sh -c '${start}' & while [ ! -e ${folder}/starts ]; do sleep 0.1; done; sleep 0.5`
+  t.match(await refusal(daemon), /; it still runs at http:\/\/127\.0\.0\.1:\d+: end it, and keep it in the foreground/)
+  process.kill(Number(pids('starts')[0].split(' ')[0]))
+  await until('the end of the service', () => processesOf(folder).length === 0)
+})
+
 t.test('a service that is not ready in time is an error in one line, with its last words', async (t) => {
   const logFile = `${temporaryFolder(t)}/log`
   // The time is over after a look at the earliest: this one takes until the service has spoken, however slowly it starts.
