@@ -140,9 +140,10 @@ function stepFor(plan, records) {
   if (!next) return null
   const { purpose } = next
   const { nth_slo = 0 } = plan
-  // Two starts of one program differ in speed, so the deciding trials come from more than one start.
+  // Two starts of one program differ in speed, so the deciding trials come from more than one start. The longer trial at the end is to
+  // show what builds up in time, such as a pause every few seconds or an empty token bucket: a fresh start would hide it.
   const own = of(records, 'search').filter((record) => isValid(record) && (record.at.slo ?? 0) === nth_slo)
-  const restart = purpose !== 'bracket' && !own.some(({ at }) => at.purpose === purpose)
+  const restart = purpose === 'edge' && !own.some(({ at }) => at.purpose === purpose)
   const at = { phase: 'search', purpose, ...(nth_slo > 0 && { slo: nth_slo }) }
   const about = `${nth_slo > 0 ? `${sloText(plan.slo)}: ` : ''}${thoughtOf(plan, records, next)}`
   const trial = openStep(plan, records, at, null, about, next, restart)
