@@ -43,7 +43,7 @@ t.test('ramp: two services of somebody else, their prices, and no secrets', asyn
   t.match(report, /per million requests/)
   t.match(report, `A (${a}?token=(withheld))`)
   t.match(report, /"Optimizing Performance and Cost: Infura Benchmark Analysis"/)
-  t.match(report, /18\.75 % of what the two cost; the headline of 23 %/)
+  t.match(report, /18\.75 % of what the two cost; the headline's 23 %/)
   t.match(stdout.replaceAll(/\s+/g, ' '), /of A do the work of one B/)
   const files = readdirSync(out)
   t.ok(files.includes('run.json'))

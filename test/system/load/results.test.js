@@ -111,7 +111,7 @@ t.test('a lock of a process whose id another one has by now does not count', asy
 t.test('--resume of a run that is not over is refused, and the run goes on; its lock goes with it', async (t) => {
   const out = path.join(temporaryFolder(t), 'run')
   const url = await httpServer(t, created)
-  const flags = ['--rates', '20,30', '--duration', '500ms', '--warmup', '100ms', '--slo-p99', '5s']
+  const flags = ['--rates', '20,30', '--duration', '500ms', '--warmup', '100ms', '--slo-p99', '5s', '--timeout', '5s']
   // It still holds the folder, and cannot end meanwhile.
   const lab = startLab(['sweep', '--url', url, ...flags, '--out', out], {}, { stopsAt: 'trial 1:' })
   await lab.stderrHas('trial 1:')

@@ -9,7 +9,20 @@ import { processesOf, readRun, readTrials, startLab, temporaryFolder } from '../
 import { httpServer, ownPort } from '../../support/servers.js'
 import { until } from '../../support/until.js'
 
-const SHORT = ['--rates', '50', '--duration', '500ms', '--warmup', '100ms', '--slo-p99', '9s', '--method', 'GET']
+const SHORT = [
+  '--rates',
+  '50',
+  '--duration',
+  '500ms',
+  '--warmup',
+  '100ms',
+  '--slo-p99',
+  '9s',
+  '--timeout',
+  '9s',
+  '--method',
+  'GET',
+]
 
 /** A folder with a service in it, a port for it, and the command that starts it: through a shell that stays its parent. @param {any} t */
 async function service(t) {

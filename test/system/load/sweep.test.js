@@ -13,7 +13,7 @@ import { newDatabase } from '../../support/postgres.js'
 import { httpServer } from '../../support/servers.js'
 
 const lab = { runTrial: trialHere }
-const SHORT = ['--duration', '500ms', '--warmup', '100ms', '--slo-p99', '10s']
+const SHORT = ['--duration', '500ms', '--warmup', '100ms', '--slo-p99', '10s', '--timeout', '10s']
 
 t.test('a flag refuses a named pipe as its file, since nothing could end the wait for a writer', async (t) => {
   const pipe = path.join(temporaryFolder(t), 'pipe')
