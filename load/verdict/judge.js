@@ -171,7 +171,10 @@ function isStarved({ load, probes }) {
   return Number(probes.generator.run_delay_ratio) >= STARVED_RATIO && postgres_ratio <= MOST_POSTGRES
 }
 
-/** Lateness counts three times: in the late send itself, in the wait of the burst that follows, and in the late reading of responses. What the service waits for its core may slow it further, since others change what its caches hold. */
+/**
+ * Lateness of the generator counts three times: in the late send itself, in the wait of the burst that follows, and in the late reading
+ * of responses. So does what the service waits for its core: others that run there also change what its caches hold.
+ */
 const LATENESS_TIMES = 3
 
 /**

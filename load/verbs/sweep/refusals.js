@@ -11,7 +11,7 @@ import { median } from '../../verdict/ranks.js'
 const REFUSED_SHARE = 0.9
 /** Rates that differ by less than this share are the same. */
 const SAME_SHARE = 0.05
-/** So many trials show what a limit lets through. */
+/** Fewest trials that show what a limit lets through. */
 const LEAST_TRIALS = 3
 
 /** Says that requests are refused at once, so none of them waits; null unless most trials beyond the capacity failed that way. @param {SweepFindings} findings */

@@ -9,20 +9,8 @@ import { processesOf, readRun, readTrials, startLab, temporaryFolder } from '../
 import { httpServer, ownPort } from '../../support/servers.js'
 import { until } from '../../support/until.js'
 
-const SHORT = [
-  '--rates',
-  '50',
-  '--duration',
-  '500ms',
-  '--warmup',
-  '100ms',
-  '--slo-p99',
-  '9s',
-  '--timeout',
-  '9s',
-  '--method',
-  'GET',
-]
+const ANY_ANSWER = ['--slo-p99', '9s', '--timeout', '9s']
+const SHORT = ['--rates', '50', '--duration', '500ms', '--warmup', '100ms', '--method', 'GET', ...ANY_ANSWER]
 
 /** A folder with a service in it, a port for it, and the command that starts it: through a shell that stays its parent. @param {any} t */
 async function service(t) {
@@ -143,19 +131,25 @@ t.test('a service that cannot be started is an error that says why', async (t) =
   t.strictSame(processesOf(folder), [])
 })
 
-t.test('a command that puts its service into the background is told to keep it in the foreground', async (t) => {
-  const { folder, url, start, pids, out } = await service(t)
-  const refusal = async (/** @type {string} */ command) => {
-    const { code, stderr } = await startLab(['sweep', '--url', url, '--start', command, ...SHORT, '--out', out]).ended
-    t.equal(code, 1)
-    return stderr.trim().split('\n').at(-1)
-  }
-  t.match(await refusal('true'), /into the background leaves nothing to measure: if so, keep it in the foreground/)
-  const daemon = `setsid sh -c '${start}' & while [ ! -e ${folder}/starts ]; do sleep 0.1; done; sleep 0.5`
-  t.match(await refusal(daemon), /; it still runs at http:\/\/127\.0\.0\.1:\d+: end it, and keep it in the foreground/)
-  process.kill(Number(pids('starts')[0].split(' ')[0]))
-  await until('the end of the service', () => processesOf(folder).length === 0)
-})
+t.test(
+  'if the command puts its service into the background, the error says to keep it in the foreground',
+  async (t) => {
+    const { folder, url, start, pids, out } = await service(t)
+    const refusal = async (/** @type {string} */ command) => {
+      const { code, stderr } = await startLab(['sweep', '--url', url, '--start', command, ...SHORT, '--out', out]).ended
+      t.equal(code, 1)
+      return stderr.trim().split('\n').at(-1)
+    }
+    t.match(await refusal('true'), /into the background leaves nothing to measure: if so, keep it in the foreground/)
+    const daemon = `setsid sh -c '${start}' & while [ ! -e ${folder}/starts ]; do sleep 0.1; done; sleep 0.5`
+    t.match(
+      await refusal(daemon),
+      /; it still runs at http:\/\/127\.0\.0\.1:\d+: end it, and keep it in the foreground/,
+    )
+    process.kill(Number(pids('starts')[0].split(' ')[0]))
+    await until('the end of the service', () => processesOf(folder).length === 0)
+  },
+)
 
 t.test('a service that is not ready in time is an error in one line, with its last words', async (t) => {
   const logFile = `${temporaryFolder(t)}/log`

@@ -1,3 +1,4 @@
+import fs from 'node:fs'
 import t from 'tap'
 import { createCauseLog, createLog } from '../../../api/log.js'
 
@@ -32,4 +33,33 @@ t.test('other constraints, other codes, and other errors without a code are othe
     new Error('five'),
   ]
   t.strictSame(logged(errors), ['one', 'two', 'three', 'four', 'five'])
+})
+
+t.test('what a full disk refuses is written when there is room again; up to a megabyte of it waits', async (t) => {
+  const { writeSync } = fs
+  let hasRoom = false
+  let written = ''
+  fs.writeSync = /** @type {any} */ (
+    (/** @type {number} */ _fd, /** @type {string} */ text) => {
+      if (!hasRoom) throw Object.assign(new Error('no space left on device'), { code: 'ENOSPC' })
+      written += text
+      return Buffer.byteLength(text)
+    }
+  )
+  try {
+    const log = createLog('info')
+    const filler = 'x'.repeat(1000)
+    for (let n = 0; n < 3000; n++) log.info({ n, filler })
+    hasRoom = true
+    for (const text of ['dropped, but the rest is tried again', 'last']) log.info({ filler }, text)
+  } finally {
+    fs.writeSync = writeSync
+  }
+  const lines = written
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+  t.equal(lines[0].n, 0, 'the oldest first')
+  t.ok(lines.length > 800 && written.length < 2 ** 20 + 2000, `${lines.length} lines, ${written.length} bytes`)
+  t.equal(lines.at(-1).msg, 'last')
 })

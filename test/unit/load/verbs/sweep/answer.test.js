@@ -344,7 +344,11 @@ t.test(
     )
     t.equal(saidOf(passed, trial(2, 1100, 'fail', 0.99)), undefined, 'a higher rate needs more')
     t.equal(saidOf(passed, trial(2, 1000, 'fail', 0.8)), undefined, 'some core was idle')
-    t.equal(saidOf(trial(1, 1000, 'pass', 0.95), trial(2, 1000, 'fail', 0.99)), undefined, 'it passed beside them, too')
+    t.equal(
+      saidOf(trial(1, 1000, 'pass', 0.95), trial(2, 1000, 'fail', 0.99)),
+      undefined,
+      'the one that passed had as much beside it',
+    )
     const pinned = [passed, trial(2, 1000, 'fail', 0.99)].map((one) => ({
       ...one,
       target: { kind: 'started', cores: '0' },
@@ -361,7 +365,7 @@ t.test(
   },
 )
 
-t.test('a limit on the rate that allows a burst is told from what its trials let through', async (t) => {
+t.test('a rate limit that allows bursts is recognised by what it lets through in trial after trial', async (t) => {
   const refusing = (rate_rps = 1100, ok = 1004, p99 = 4) => ({
     ...record(20),
     load: { ...record(20).load, loop: 'open', rate_rps },
@@ -391,7 +395,7 @@ t.test('a limit on the rate that allows a burst is told from what its trials let
   t.equal(saidOf([1000, 1000, 1000].map((ok) => refusing(1100, ok, 400))), undefined, 'requests that wait as well')
 })
 
-t.test('where all long trials failed before the search ended, no rate is said to last', async (t) => {
+t.test('if every long trial failed before the search ended, the report promises no rate', async (t) => {
   const long = (rate_rps = 1100, verdict = 'fail') => ({
     ...record(20),
     at: { phase: 'search', purpose: 'confirm' },
