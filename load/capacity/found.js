@@ -1,6 +1,7 @@
 import { count } from '../report/format.js'
 import { valueText } from '../report/picture.js'
 import { failureText, stoppedText } from './advice.js'
+import { failedBesideOthers } from './beside-others.js'
 import { isRefused, isValid } from './ladder.js'
 import { errorsOf, of, plateauOf, searchPlan, speedOf, trialsOf } from './of-records.js'
 import { intervalOf, searchProblem, sustainedProblem } from './search.js'
@@ -20,7 +21,7 @@ export function capacityFound(plan, records) {
   }
   const problem = errorsProblem(plan, records)
   if (problem) return { capacity: null, problem }
-  const found = plateauOf(records) > 0 ? intervalOf(trialsOf(records, plan), searchPlan(plan, records)) : null
+  const found = plateauOf(records) > 0 ? intervalBesideOthers(plan, records) : null
   const bound = boundOf(records, found)
   const isExplained = bound && !UNEXPLAINED.includes(String(bound.outcome.blame))
   const bounded_by = isExplained ? bound.outcome.because : undefined
@@ -28,6 +29,21 @@ export function capacityFound(plan, records) {
     capacity: found && { ...found, slo: plan.slo, ...(bounded_by && { bounded_by }) },
     problem: problemOf(plan, records, found),
   }
+}
+
+/** The interval; if other programs may have failed some trials, it reaches as far as it does without those. @param {Plan} plan @param {TrialRecord[]} records */
+function intervalBesideOthers(plan, records) {
+  const [trials, search] = [trialsOf(records, plan), searchPlan(plan, records)]
+  const found = intervalOf(trials, search)
+  const doubtful = failedBesideOthers(records).map(({ failed }) => failed.record)
+  if (!found || doubtful.length === 0) return found
+  const own = of(records, 'search')
+  const without = intervalOf(
+    trials.filter((_, i) => !doubtful.includes(own[i])),
+    search,
+  )
+  const highs_rps = [found.high_rps, without?.high_rps ?? null]
+  return { ...found, high_rps: highs_rps.includes(null) ? null : Math.max(...highs_rps.map(Number)) }
 }
 
 /**

@@ -325,6 +325,40 @@ t.test('a core that changes its speed leaves no answer if that takes away one si
   t.match(answerOf(without, mostFail).problem, /too few are left to bound the capacity from below/)
 })
 
+t.test(
+  'where other programs may have failed some trials, the interval reaches as far as it does without those',
+  async (t) => {
+    const plan = { ...PLAN, url: 'http://127.0.0.1:80/', confirms: false }
+    const runBeside = (
+      /** @type {(trial: number) => boolean} */ isCrowded,
+      cores = /** @type {string | null} */ (null),
+    ) => {
+      const [calm, crowded] = [1000, 600].map((capacity_rps) => createService({ capacity_rps, least_ms: 10 }))
+      return recordsOf(plan, nextStep, (step, own) => (isCrowded(own.trial) ? crowded : calm)(step, own), {
+        change: (record) => {
+          const busy_ratio = isCrowded(record.trial) ? 0.99 : 0.5
+          const kernel = { ...record.probes.kernel, cores: { 0: { busy_ratio }, 1: { busy_ratio } } }
+          const target = { ...record.target, kind: 'url', url: plan.url, cores }
+          return { ...record, target, probes: { ...record.probes, kernel } }
+        },
+      })
+    }
+    // The first rates are offered in peace, up to a fail; then a program starts.
+    const isLate = (/** @type {number} */ trial) => trial > 7 && trial % 4 !== 0
+    const records = runBeside(isLate)
+    const { capacity } = answerOf(plan, records)
+    const quiet = answerOf(
+      plan,
+      runBeside(() => false),
+    ).capacity
+    const [from_rps, to_rps] = [Number(quiet?.low_rps), Number(quiet?.high_rps)]
+    t.ok(from_rps > 900 && to_rps <= 1000, `without other programs, it is narrow: ${JSON.stringify(quiet)}`)
+    t.ok(Number(capacity?.low_rps) < from_rps && (capacity?.high_rps ?? to_rps) >= to_rps, JSON.stringify(capacity))
+    const pinned = answerOf(plan, runBeside(isLate, '0')).capacity
+    t.ok(Number(pinned?.high_rps) < from_rps, `on a core of its own, what failed counts: ${JSON.stringify(pinned)}`)
+  },
+)
+
 t.test('what did not count for the capacity names no limit of it', async (t) => {
   const records = runOf({ resource: 'postgres-cpu', plan: { ...PLAN, confirms: false } }).map((record) => {
     if (record.at.phase !== 'search') return record

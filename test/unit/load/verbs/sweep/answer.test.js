@@ -340,7 +340,7 @@ t.test(
     const passed = trial(1, 1000)
     t.equal(
       saidOf(passed, trial(2, 1000, 'fail', 0.97), trial(3, 900, 'fail', 0.99)),
-      'Other programs may have failed 2 trials, so the capacity may be higher: all cores were busy, and in trial 3, programs other than the generator and the service used 1.68 cores; trial 1 passed at a higher rate while they used 0.70.',
+      "Other programs may have failed 2 trials, so the capacity's upper end is the higher of two estimates: with and without them. All cores were busy, and in trial 3, programs other than the generator and the service used 1.68 cores; trial 1 passed at a higher rate while they used 0.70.",
     )
     t.equal(saidOf(passed, trial(2, 1100, 'fail', 0.99)), undefined, 'a higher rate needs more')
     t.equal(saidOf(passed, trial(2, 1000, 'fail', 0.8)), undefined, 'some core was idle')
@@ -358,7 +358,7 @@ t.test(
       ...one,
       probes: { ...one.probes, api: {} },
     }))
-    t.match(saidOf(...unwatched), 'Other programs may have failed 1 trial, so')
+    t.match(saidOf(...unwatched), 'estimates: with and without it. All')
     t.match(saidOf(...unwatched), 'programs other than the generator used 1.78 cores; trial 1 passed at the same rate')
     const away = unwatched.map((one) => ({ ...one, target: { ...one.target, url: 'http://10.0.0.5/' } }))
     t.equal(saidOf(...away), undefined, 'a service on another machine')
