@@ -1,4 +1,7 @@
-/** Diagnosis of each resource that can be the limit, and what to change next. @type {Record<string, [is: string, change: string]>} */
+/**
+ * Diagnosis of each resource that can be the limit, what to change next, and the settings of our API that change it.
+ * @type {Record<string, [is: string, change: string, settings?: string]>}
+ */
 export const RESOURCES = {
   'api-cpu': [
     "the service's CPU core is overloaded",
@@ -19,11 +22,13 @@ export const RESOURCES = {
   ],
   'pool-size': [
     'all connections of the database pool are in use',
-    'raise POOL_MAX to about 1.5 times the target rate times the mean time that a statement holds a connection',
+    'enlarge the pool to about 1.5 times the target rate times the mean time that a statement holds a connection',
+    'POOL_MAX',
   ],
   'pool-timeout': [
     'requests give up while they wait for a database connection',
-    'find out what holds the connections, or raise POOL_MAX; a longer POOL_CONNECT_TIMEOUT_MS only moves the waiting',
+    'find out what holds the connections, or enlarge the pool; a longer timeout only moves the waiting',
+    'POOL_MAX, POOL_CONNECT_TIMEOUT_MS',
   ],
   'postgres-cpu': [
     'the CPU that Postgres runs on is saturated',
@@ -35,25 +40,29 @@ export const RESOURCES = {
   ],
   'postgres-commit': [
     'commits wait for the write-ahead log',
-    'commit more rows at a time (INSERT_MODE=batched), or use a faster disk',
+    'use a faster disk, or commit more rows at a time',
+    'INSERT_MODE=batched',
   ],
   'postgres-lock': ['statements wait for a lock', 'find out who holds it: see pg_locks'],
   'postgres-connections': [
     'Postgres accepts no more connections',
-    'raise max_connections, lower POOL_MAX, or find out who else is connected',
+    'raise max_connections, find out who else is connected, or make the pool smaller',
+    'POOL_MAX',
   ],
   nofile: [
     'the service may open no more files',
     'raise its hard limit on open files (LimitNOFILE= in systemd, --ulimit nofile= for a container)',
   ],
-  'max-connections': ['the service accepts no more connections', 'raise MAX_CONNECTIONS'],
+  'max-connections': ['the service accepts no more connections', 'raise its limit', 'MAX_CONNECTIONS'],
   'accept-queue': [
     'new connections overflow the accept queue',
-    'raise LISTEN_BACKLOG and net.core.somaxconn, or keep connections open',
+    'keep connections open, or raise net.core.somaxconn and the backlog that the service asks for',
+    'LISTEN_BACKLOG',
   ],
   'keep-alive-race': [
     'the service closes idle connections while its clients use them',
-    'announce the end by Connection: close, keep idle connections for longer than clients do (KEEP_ALIVE_TIMEOUT_MS), or allow more connections (nginx closes idle ones when it runs out of worker_connections)',
+    'announce the end by Connection: close, allow more connections (nginx closes idle ones when it runs out of worker_connections), or keep idle ones for longer than clients do',
+    'KEEP_ALIVE_TIMEOUT_MS',
   ],
   'rate-limit': ['something in front of the service limits the rate', 'measure behind it, or raise its limit (429)'],
   network: [
@@ -62,7 +71,8 @@ export const RESOURCES = {
   ],
   'lock-step': [
     'stages take turns, and none of them is saturated',
-    'shorten the longest stage, or let stages overlap (more shared statements in flight, more connections)',
+    'shorten the longest stage, or let stages overlap: more statements in flight, more connections',
+    'BATCH_SLOTS, POOL_MAX',
   ],
   'generator-cpu': [
     'the generator had too little CPU, or left too little to Postgres',
@@ -79,4 +89,10 @@ export const RESOURCES = {
   ],
   'machine-noise': ["something else used the service's core", 'find out what else runs on this machine'],
   'none-reached': ['no limit was reached', 'offer a higher rate'],
+}
+
+/** What to change next, with our API's settings for it if the service is ours. @param {string} resource @param {boolean} isOurs */
+export function nextChange(resource, isOurs) {
+  const [, change = '', settings] = RESOURCES[resource] ?? []
+  return isOurs && settings ? `${change} (${settings})` : change
 }

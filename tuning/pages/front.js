@@ -6,7 +6,7 @@ import { conditionsOf } from '../../load/run/conditions.js'
 import { costNear, sustainedIn } from '../../load/verbs/sweep/answer.js'
 import { sweepPictures } from '../../load/verbs/sweep/pictures.js'
 import { promisedRate } from '../../load/verbs/sweep/promise.js'
-import { RESOURCES } from '../../load/verdict/resources.js'
+import { nextChange, RESOURCES } from '../../load/verdict/resources.js'
 import { evidence, imageOf } from './evidence/evidence.js'
 
 /**
@@ -64,7 +64,7 @@ const ROWS = {
   'API CPU per request': costText,
   'the bottleneck': (sweep) => `\`${sweep.run.limit.resource}\`: ${isText(sweep)}`,
   'proof, in throughput [95 % interval]': proofOf,
-  'what to change next': ({ run }) => RESOURCES[run.limit.resource][1],
+  'what to change next': ({ run }) => nextChange(run.limit.resource, true),
   'the whole run': ({ folder }) =>
     `[findings](tuning/README.md#how-much-and-what-limits-it), [every trial](tuning/evidence/${folder}/report.md)`,
 }

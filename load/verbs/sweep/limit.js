@@ -4,7 +4,7 @@ import { cellName, count, figure, isSameCell } from '../../report/format.js'
 import { changeText } from '../../report/proof.js'
 import { median } from '../../verdict/ranks.js'
 import { moved, relaxedCell } from '../../verdict/relax.js'
-import { RESOURCES } from '../../verdict/resources.js'
+import { nextChange, RESOURCES } from '../../verdict/resources.js'
 import { refusingText } from './refusals.js'
 
 /**
@@ -51,7 +51,8 @@ function isHidden({ limit, capacity }) {
 /** The limit in words, and the change to make. @param {SweepFindings} findings */
 function diagnosis(findings) {
   const { limit, plan, elasticities = [] } = findings
-  if (!isHidden(findings)) return RESOURCES[String(limit?.resource)] ?? ['unknown', '']
+  const resource = String(limit?.resource)
+  if (!isHidden(findings)) return [RESOURCES[resource]?.[0] ?? 'unknown', nextChange(resource, plan.url === null)]
   const refusing = refusingText(findings)
   if (refusing) return [refusing, 'find out what refuses them, such as a rate limit, a full queue or a full pool']
   const outside = plan.url === null ? UNSEEN : 'what limits it is not visible from outside'
