@@ -7,6 +7,11 @@ export function printable(text) {
   return text.replace(/\r\n/g, '\n').replace(/[^\P{Cc}\t\n]|[\ufffe\uffff]/gu, '\ufffd')
 }
 
+/** A text as the start of a sentence. @param {string} text */
+export function capitalised(text) {
+  return `${text[0].toUpperCase()}${text.slice(1)}`
+}
+
 /** The rate of an open loop, or the connections of a closed one. @param {any} load */
 export function offered({ rate_rps, connections }) {
   return rate_rps === null ? `${count(connections)} conn.` : `${count(rate_rps)}/s`

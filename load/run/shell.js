@@ -10,7 +10,7 @@ import { NotReady, RemoteError, ServiceEnded, UsageError } from '../command/erro
 import { helpText, likelyName, parseCommand, seedFlag, switchFlag } from '../command/flags.js'
 import { spoken } from '../command/spoken.js'
 import { refuseSwallowed } from '../command/swallowed.js'
-import { printable } from '../report/format.js'
+import { capitalised, printable } from '../report/format.js'
 import { DATABASE_FLAG } from '../system/ssh/plan.js'
 import { quoted } from '../system/ssh/remote.js'
 import { runAction, runVerb } from './experiment.js'
@@ -183,7 +183,7 @@ function flagsOf(verb) {
 /** @param {string} name @param {Verb | Action} verb @param {Record<string, Flag>} flags */
 function helpOf(name, { script = name, about, details, examples, ...verb }, flags) {
   const operands = 'operands' in verb ? `${verb.operands} [flags]` : 'url' in flags ? '[URL] [flags]' : '[flags]'
-  const text = `${about[0].toUpperCase()}${about.slice(1)}${details ? `\n\n${details}` : ''}`
+  const text = `${capitalised(about)}${details ? `\n\n${details}` : ''}`
   return spoken(helpText(`npm run ${script} -- ${operands}\n\n${text}`, flags, examples))
 }
 

@@ -1,3 +1,4 @@
+import { capitalised } from '../../report/format.js'
 import { LIMITS } from './limits.js'
 import { MACHINE } from './machine.js'
 
@@ -61,8 +62,8 @@ export function named(findings, host) {
   })
 }
 
-/** Formats a finding as one sentence without its full stop, for a run's warnings. @param {Finding} finding */
+/** Formats a finding as sentences, the last without its full stop, for a run's warnings. @param {Finding} finding */
 export function sentenceOf({ what, value, why, mend, past }) {
   if (past) return `${past} ${value}, so its figures are less certain`
-  return `${what}: ${value}; ${why}; ${mend}`
+  return `${what}: ${value}. ${capitalised(why)}. ${capitalised(mend)}`
 }
