@@ -3,7 +3,7 @@ import { valueText } from '../report/picture.js'
 import { failureText, stoppedText } from './advice.js'
 import { failedBesideOthers } from './beside-others.js'
 import { isRefused, isValid } from './ladder.js'
-import { errorsOf, of, plateauOf, searchPlan, speedOf, trialsOf } from './of-records.js'
+import { errorsOf, of, plateauOf, searchPlan, speedOf, timedCore, trialsOf } from './of-records.js'
 import { intervalOf, searchProblem, sustainedProblem } from './search.js'
 
 /** @import { Plan, TrialRecord } from '../report/record.js' */
@@ -119,7 +119,7 @@ function speedProblem(records, found) {
   const [least, most] = [speed.least_ms, speed.most_ms].map((ms) => ms.toFixed(1))
   const all = of(records, 'search').length
   const side = missing === 'fail' ? 'above' : 'below'
-  return `the speed of the service's core changed: the same work took ${least} to ${most} ms. Without the ${speed.others.length} of ${all} trials at an unusual speed, too few are left to bound the capacity from ${side}`
+  return `the speed of ${timedCore(records)} changed: the same work took ${least} to ${most} ms. Without the ${speed.others.length} of ${all} trials at an unusual speed, too few are left to bound the capacity from ${side}`
 }
 
 /**

@@ -63,7 +63,18 @@ const OTHER_SPEED = 0.1
  * @param {TrialRecord[]} records
  */
 export function speedOf(records) {
-  return speedIn(of(records, 'search'), ({ probes }) => probes?.api.cpu_us_per_request)
+  return speedIn(of(records, 'search'), costOf)
+}
+
+/** CPU time of a request: the service's or, if a running service is not watched, the generator's. @param {TrialRecord} record */
+function costOf({ target, probes }) {
+  const beside = target?.kind === 'url' ? probes?.generator : null
+  return probes?.api.cpu_us_per_request ?? beside?.cpu_us_per_request
+}
+
+/** What the work before a trial told the speed of. @param {TrialRecord[]} records */
+export function timedCore(records) {
+  return records.some(({ target }) => target?.kind === 'url') ? "this machine's cores" : "the service's core"
 }
 
 /**

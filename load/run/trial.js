@@ -4,6 +4,7 @@ import { DatabaseError } from '../../sql/database.js'
 import { startGenerator } from '../generators/drive.js'
 import { startProbes } from '../probes/index.js'
 import { watchProcess } from '../probes/process.js'
+import { isThisMachine } from '../system/addresses.js'
 import { countedDoses } from '../system/dose/commit.js'
 import { timeWork_ms } from '../system/speed.js'
 import { addressOf } from '../targets/index.js'
@@ -143,9 +144,10 @@ function describeLoad({ mix, trial, resumptions, ssh_config, load_hosts, slices,
 }
 
 /** Times a fixed piece of work on the service's cores; null: unknown. @param {Target} target @returns {Promise<number | null>} ms */
-async function workOn_ms({ kind, host, cores, pid }) {
+async function workOn_ms({ kind, url, host, cores, pid }) {
   if (host) return host.ask('timeWork', { cores })
-  return kind === 'local' || (kind === 'started' && pid !== null) ? timeWork_ms(cores) : null
+  const isHere = kind === 'url' ? await isThisMachine(url) : kind === 'local' || (kind === 'started' && pid !== null)
+  return isHere ? timeWork_ms(cores) : null
 }
 
 /** Adds the target's use of its core to the counts, for the progress view. @param {Target} target @param {(counts: any) => void} onCounts */

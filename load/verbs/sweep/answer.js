@@ -1,5 +1,5 @@
 import { isValid } from '../../capacity/ladder.js'
-import { speedOf, undisturbed } from '../../capacity/of-records.js'
+import { speedOf, timedCore, undisturbed } from '../../capacity/of-records.js'
 import { count, decimal, figure, ratesText, wholePercent } from '../../report/format.js'
 import { sloText } from '../../report/slo.js'
 import { sharedCore } from '../../verdict/ledger.js'
@@ -151,7 +151,7 @@ function speedText({ records }) {
   const left = speed.others.map(({ trial }) => trial)
   const named = left.length > 1 ? `Trials ${left.slice(0, -1).join(', ')} and ${left.at(-1)}` : `Trial ${left[0]}`
   const without = left.length > 0 ? ` ${named} did not count: the core's speed was unusual.` : ''
-  return `Speed of the service's core: before the trials, a fixed piece of work usually took ${middle} ms (it ranged from ${least} to ${most} ms).${without}`
+  return `Speed of ${timedCore(records)}: before the trials, a fixed piece of work usually took ${middle} ms (it ranged from ${least} to ${most} ms).${without}`
 }
 
 /** Above this utilization, the processes on a shared core slow each other down. */

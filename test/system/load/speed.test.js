@@ -5,6 +5,7 @@ import { sweep } from '../../../load/verbs/sweep/sweep.js'
 import { runHere } from '../../support/in-process.js'
 import { readTrials, temporaryFolder } from '../../support/lab.js'
 import { newDatabase } from '../../support/postgres.js'
+import { httpServer } from '../../support/servers.js'
 
 t.test('a fixed piece of work is timed on a core of our choice, or not at all', async (t) => {
   const own = coresOf('self')
@@ -16,14 +17,10 @@ t.test('a fixed piece of work is timed on a core of our choice, or not at all', 
 t.test('a trial has the time of the work if its step asks for it', async (t) => {
   const { url } = await newDatabase(t)
   const out = `${temporaryFolder(t)}/run`
-  const load = { driver: 'paced', loop: 'open', rate_rps: 50, connections: 10, warmup_s: 0.1, duration_s: 0.3 }
   /** @type {any} */
   const twoTrials = {
     ...sweep,
-    design(/** @type {any} */ _, /** @type {any[]} */ { length }) {
-      const step = { at: { phase: 'search' }, cell: null, left_s: 1, load: { ...load, times_work: length === 0 } }
-      return length < 2 ? step : null
-    },
+    design: (/** @type {any} */ _, /** @type {any[]} */ { length }) => (length < 2 ? timedStep(length === 0) : null),
   }
   const { stderr } = await runHere(['sweep', '--database-url', url, '--slo-p99', '5s', '--out', out], {
     verbs: { sweep: twoTrials },
@@ -32,3 +29,23 @@ t.test('a trial has the time of the work if its step asks for it', async (t) => 
   t.ok(first?.work_ms > 0, stderr)
   t.notOk('work_ms' in second || 'times_work' in first.load)
 })
+
+t.test('so has a trial of a service that runs on this machine', async (t) => {
+  const url = await httpServer(t, (_, response) => response.end())
+  const out = `${temporaryFolder(t)}/run`
+  /** @type {any} */
+  const oneTrial = {
+    ...sweep,
+    design: (/** @type {any} */ _, /** @type {any[]} */ { length }) => (length < 1 ? timedStep(true) : null),
+  }
+  const argv = ['sweep', '--url', url, '--method', 'GET', '--slo-p99', '5s', '--out', out]
+  const { stderr } = await runHere(argv, { verbs: { sweep: oneTrial } })
+  const [trial] = readTrials(out)
+  t.ok(trial?.work_ms > 0, stderr)
+})
+
+/** @param {boolean} times_work */
+function timedStep(times_work) {
+  const load = { driver: 'paced', loop: 'open', rate_rps: 50, connections: 10, warmup_s: 0.1, duration_s: 0.3 }
+  return { at: { phase: 'search' }, cell: null, left_s: 1, load: { ...load, times_work } }
+}

@@ -2,7 +2,7 @@ import { answer, heading, list, paragraph, table } from '../../../load/report/bl
 import { count, ratesText, threeDigits } from '../../../load/report/format.js'
 import { conditionsOf } from '../../../load/run/conditions.js'
 import { CONFIDENCE, digits, intervalText } from '../../stats/effects.js'
-import { otherDifferences } from './conditions.js'
+import { besideSpeeds, otherDifferences } from './conditions.js'
 import { MEASURES, trustedCapacity } from './figures.js'
 
 /**
@@ -17,7 +17,9 @@ export function besideBlocks(sources, { answers, capacities, figures }, differen
   const different = otherDifferences(sources)
   const sentences = others.map((name, i) => sentence(name, first, i, { answers, capacities, figures }))
   return [
-    answer([...(difference ? [`Across machines: ${difference}.`] : []), ...sentences].join(' ')),
+    answer(
+      [difference ? `Across machines: ${difference}.` : [], ...sentences, besideSpeeds(sources) ?? []].flat().join(' '),
+    ),
     list(sources.map((source, i) => runLine(source, answers[i]))),
     heading('Figures'),
     figures.length > 0

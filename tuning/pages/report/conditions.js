@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import { speedOf } from '../../../load/capacity/of-records.js'
 
 /** @import { Source } from './report.js' */
 
@@ -6,6 +7,8 @@ import { isDeepStrictEqual } from 'node:util'
 const OWN = ['mix', 'rates_rps', 'slo']
 /** Facts about a database that differ by chance or are listed elsewhere. */
 export const OF_DATABASE = ['version', 'schema', 'round_trip_ms']
+
+const LIST = new Intl.ListFormat('en-GB')
 
 /** Longest value that is shown whole, in characters. */
 const LONGEST = 80
@@ -19,7 +22,7 @@ export function machineDifference(sources) {
     return Object.assign(described(run.machine), prefixed('target ', described(run.target_machine)), ...sides)
   })
   const texts = differing(machines).map(([name, ...values]) => `${name} ${values.join(' against ')}`)
-  const names = new Intl.ListFormat('en-GB').format(sources.map(({ name }) => name))
+  const names = LIST.format(sources.map(({ name }) => name))
   return texts.length > 0 ? `${names} are of different machines: ${texts.join(', ')}` : null
 }
 
@@ -35,6 +38,17 @@ export function otherDifferences(sources) {
     pinning: run.pinning ?? 'unknown',
   }))
   return differing(descriptions)
+}
+
+/** Speeds that differ by less than this factor are alike. */
+const SPEED_TIMES = 1.1
+
+/** Says that the cores of the runs were not equally fast; null if they were, or if one was not timed. @param {Source[]} sources */
+export function besideSpeeds(sources) {
+  const usual_ms = sources.map(({ records }) => speedOf(records)?.usual_ms ?? Number.NaN)
+  if (!(Math.max(...usual_ms) > SPEED_TIMES * Math.min(...usual_ms))) return null
+  const times = sources.map(({ name }, i) => `${usual_ms[i].toFixed(1)} ms in ${name}`)
+  return `The cores were not equally fast: before the trials, the same piece of work usually took ${LIST.format(times)}.`
 }
 
 /** Fields with different values: the name, then the value of each. @param {Record<string, unknown>[]} descriptions */

@@ -90,6 +90,15 @@ t.test('a trial whose requests cost as usual counts, whatever the speed of the c
     })
     const found = trialsOf(records, PLAN).map(({ verdict }) => verdict)
     t.equal(found.join(' '), verdicts, about)
+    const beside = records.map((trial, i) => {
+      const generator = costs_us[i] === null ? {} : { cpu_us_per_request: costs_us[i] }
+      return { ...trial, target: { kind: 'url' }, probes: { api: {}, generator } }
+    })
+    const judged = trialsOf(/** @type {any} */ (beside), PLAN).map(({ verdict }) => verdict)
+    t.equal(judged.join(' '), verdicts, `by the generator's cost, behind a URL: ${about}`)
+    const watched = beside.map((trial) => ({ ...trial, probes: { ...trial.probes, api: { cpu_us_per_request: 100 } } }))
+    const counted = trialsOf(/** @type {any} */ (watched), PLAN).every(({ verdict }) => verdict === 'pass')
+    t.ok(counted, 'the cost of the service decides if it is known')
   }
 })
 

@@ -72,6 +72,8 @@ t.test('unlike costs of a request are not blamed on the machine: its speed was m
   const two = [8, 9].map((trial) => ({ ...record(40, 8), trial }))
   t.match(textsOf({ records: [...records, record(20, 4), ...two] })[3], /\. Trials 8 and 9 did not count: the core/)
   t.equal(textsOf({ records: [record(20), record(30)] }).length, 3, 'the speed was not measured')
+  const beside = records.map((one) => ({ ...one, target: { kind: 'url', cores: null } }))
+  t.match(textsOf({ records: beside })[3], /^Speed of this machine's cores: before the trials, .* took 4\.1 ms/)
 })
 
 t.test('the median of an even number of costs is the mean of the middle two', async (t) => {

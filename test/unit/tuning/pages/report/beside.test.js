@@ -1,7 +1,7 @@
 import t from 'tap'
 import { terminalOf } from '../../../../../load/report/terminal.js'
 import { besideBlocks } from '../../../../../tuning/pages/report/beside.js'
-import { otherDifferences } from '../../../../../tuning/pages/report/conditions.js'
+import { besideSpeeds, otherDifferences } from '../../../../../tuning/pages/report/conditions.js'
 import { besideEachOther } from '../../../../../tuning/pages/report/figures.js'
 
 /**
@@ -74,6 +74,22 @@ t.test('side by side: the capacities are those of the reports, even if older ver
   t.match(text, /A: A in `A`, 0 trials; capacity 100 to 110\/s/)
   const broken = sweepOf('A', capacityOf(100, 110), { problem: 'the run broke off' })
   t.match(textOf(broken, broken), /no trustworthy answer: the run broke off/)
+})
+
+t.test('side by side: cores at different speeds are named, since the capacity follows them', async (t) => {
+  const timed = (/** @type {string} */ name, /** @type {number} */ work_ms) => {
+    const search = [1, 2, 3].map((trial) => ({ trial, at: { phase: 'search' }, cell: null, settings: {}, work_ms }))
+    return { ...sweepOf(name, capacityOf(100, 110)), records: search }
+  }
+  const saidOf = (/** @type {any[]} */ ...sources) => besideSpeeds(sources)
+  t.equal(
+    saidOf(timed('A', 4), timed('B', 6.8)),
+    'The cores were not equally fast: before the trials, the same piece of work usually took 4.0 ms in A and 6.8 ms in B.',
+  )
+  t.equal(saidOf(timed('A', 4), timed('B', 4.3)), null, 'about as fast')
+  t.equal(saidOf(timed('A', 4), sweepOf('B', {})), null, 'one was not timed')
+  const [a, b] = [timed('A', 4), timed('B', 6.8)].map((source) => ({ ...source, records: [] }))
+  t.notMatch(textOf(a, b), 'not equally fast')
 })
 
 t.test('side by side: a setting differs only where no cell and no relaxed limit changed it', async (t) => {
