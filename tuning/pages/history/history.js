@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
+import { speedOf } from '../../../load/capacity/of-records.js'
 import { UsageError } from '../../../load/command/errors.js'
 import { switchFlag } from '../../../load/command/flags.js'
 import { answer, drawn, paragraph, table } from '../../../load/report/blocks.js'
@@ -12,7 +13,7 @@ import { Results } from '../../../load/run/results.js'
 import { costNear } from '../../../load/verbs/sweep/answer.js'
 import { sweep } from '../../../load/verbs/sweep/sweep.js'
 import { median } from '../../../load/verdict/ranks.js'
-import { OF_DATABASE, without } from '../report/conditions.js'
+import { areOtherSpeeds, OF_DATABASE, without } from '../report/conditions.js'
 import { changePoints, LEAST_TO_CHANGE } from './change-points.js'
 
 /**
@@ -20,8 +21,8 @@ import { changePoints, LEAST_TO_CHANGE } from './change-points.js'
  * @import { Dots } from '../../../load/report/picture.js'
  * @import { Action } from '../../../load/run/experiment.js'
  * @import { Run } from '../../../load/report/record.js'
- * @typedef {{ name: string, run: Run, machine: string, middle_rps: number, cpu_us: number | null, subject: Record<string, unknown> }} Past a sweep with an interval;
- *   cpu_us: of a request near its capacity; subject: what it measured
+ * @typedef {{ name: string, run: Run, machine: string, middle_rps: number, cpu_us: number | null, work_ms: number | null, subject: Record<string, unknown> }} Past a sweep with an interval;
+ *   cpu_us: of a request near its capacity; work_ms: usual time of the fixed piece of work; subject: what it measured
  */
 
 /** `npm run history`: the sweeps in a folder over time. @type {Action} */
@@ -65,9 +66,9 @@ export const history = {
       makeFolder(out)
       await writeReport(new Results(out), 'Redline history', [...blocks, drawn(picture(past, changes))])
     }
-    const runs = past.map(({ name, run: { started_at, versions }, middle_rps, cpu_us }, i) => {
+    const runs = past.map(({ name, run: { started_at, versions }, middle_rps, cpu_us, work_ms }, i) => {
       const commit = versions.redline_commit
-      return { name, started_at, commit, middle_rps, cpu_us, changed: changes.includes(i) }
+      return { name, started_at, commit, middle_rps, cpu_us, work_ms, changed: changes.includes(i) }
     })
     const run = { verb: 'history', problem, interrupted: false, runs, changes }
     return { run, text: problem === null ? terminalOf(blocks) : null, folder: out ?? null }
@@ -105,7 +106,8 @@ function pastIn(name, results) {
   const records = results.readAllTrials()
   const near = costNear({ capacity: run.capacity, records })
   const subject = subjectOf(run, records[0]?.settings)
-  const figures = { middle_rps: Math.sqrt(low_rps * high_rps), cpu_us: near?.median_us ?? null }
+  const [cpu_us, work_ms] = [near?.median_us ?? null, speedOf(records)?.usual_ms ?? null]
+  const figures = { middle_rps: Math.sqrt(low_rps * high_rps), cpu_us, work_ms }
   return { name, run, machine: machineText(run), ...figures, subject }
 }
 
@@ -144,26 +146,34 @@ function sentence(past, changes) {
     return `${sweeps}: too few to tell a change from chance (at least ${LEAST_TO_CHANGE} are needed).`
   if (changes.length === 0) return `${sweeps}: no change is clear.`
   const words = changes.map((at, i) => {
-    const level = (/** @type {number} */ from, /** @type {number} */ to) =>
-      median(past.slice(from, to).map(({ middle_rps }) => middle_rps))
-    const ratio = decimal(level(at, changes[i + 1] ?? past.length) / level(changes[i - 1] ?? 0, at), 2)
+    const [before, since] = [past.slice(changes[i - 1] ?? 0, at), past.slice(at, changes[i + 1] ?? past.length)]
+    const levelsOf = (/** @type {'middle_rps' | 'work_ms'} */ name) =>
+      [before, since].map((own) => median(own.flatMap((one) => one[name] ?? [])))
+    const [was_rps, is_rps] = levelsOf('middle_rps')
+    const ratio = decimal(is_rps / was_rps, 2)
     if (ratio === '1.00') return `the level or the spread of the capacity changed slightly at ${past[at].name}`
-    return `the capacity changed at ${past[at].name} to ${ratio} times the level before`
+    const times_ms = levelsOf('work_ms')
+    const [was, is] = times_ms.map((ms) => `${ms.toFixed(1)} ms`)
+    const speed = `, and so did the speed of the cores: the same piece of work usually took ${was} before, and ${is} since`
+    return `the capacity changed at ${past[at].name} to ${ratio} times the level before${areOtherSpeeds(times_ms) ? speed : ''}`
   })
   return `${sweeps}: ${words.join(', and ')}.`
 }
 
 /** @param {Past[]} past @param {number[]} changes */
 function tableOf(past, changes) {
-  const rows = past.map(({ name, run, cpu_us }, i) => [
+  const rows = past.map(({ name, run, cpu_us, work_ms }, i) => [
     `${changes.includes(i) ? '> ' : ''}${name}`,
     run.started_at.slice(0, 16).replace('T', ' '),
     run.versions.redline_commit?.slice(0, 7) ?? NONE,
     ratesText(/** @type {NonNullable<Run['capacity']>} */ (run.capacity)),
     cpu_us === null ? NONE : `${decimal(cpu_us, 1)} us`,
+    work_ms === null ? NONE : `${work_ms.toFixed(1)} ms`,
     run.limit?.resource ?? NONE,
   ])
-  return table(['sweep', 'began', 'Redline', 'capacity', 'CPU per request', 'limit'], rows, { name: 'history' })
+  return table(['sweep', 'began', 'Redline', 'capacity', 'CPU per request', 'fixed work', 'limit'], rows, {
+    name: 'history',
+  })
 }
 
 /** @param {Past[]} past @param {number[]} changes */

@@ -43,10 +43,15 @@ export function otherDifferences(sources) {
 /** Speeds that differ by less than this factor are alike. */
 const SPEED_TIMES = 1.1
 
+/** Whether cores were not equally fast, by the times of the same work; false if one is not known. @param {number[]} times_ms */
+export function areOtherSpeeds(times_ms) {
+  return Math.max(...times_ms) > SPEED_TIMES * Math.min(...times_ms)
+}
+
 /** Says that the cores of the runs were not equally fast; null if they were, or if one was not timed. @param {Source[]} sources */
 export function besideSpeeds(sources) {
   const usual_ms = sources.map(({ records }) => speedOf(records)?.usual_ms ?? Number.NaN)
-  if (!(Math.max(...usual_ms) > SPEED_TIMES * Math.min(...usual_ms))) return null
+  if (!areOtherSpeeds(usual_ms)) return null
   const times = sources.map(({ name }, i) => `${usual_ms[i].toFixed(1)} ms in ${name}`)
   return `The cores were not equally fast: before the trials, the same piece of work usually took ${LIST.format(times)}.`
 }

@@ -102,6 +102,31 @@ t.test('a change of the spread alone is not called a change of the capacity', as
   t.notMatch(said, 'times the level before')
 })
 
+t.test('a change of the capacity along with the speed of the cores is told as such', async (t) => {
+  const folder = await copiesOf(t, [1, 1.001, 0.999, 1.002, 0.998, 0.6, 0.601, 0.599, 0.602, 0.598])
+  const timed = (/** @type {(i: number) => number} */ workOf) => {
+    for (let i = 1; i <= 10; i++) {
+      const file = `${folder}/sweep-${i}/trials.ndjson`
+      const trials = fs
+        .readFileSync(file, 'utf8')
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line))
+      const lines = trials.map((trial) => JSON.stringify({ ...trial, work_ms: workOf(i) }))
+      fs.writeFileSync(file, `${lines.join('\n')}\n`)
+    }
+  }
+  timed((i) => (i <= 5 ? 4 : 6.8))
+  const slower = await ran(folder)
+  const text =
+    'changed at sweep-6 to 0.60 times the level before, and so did the speed of the cores: the same piece of work usually took 4.0 ms before, and 6.8 ms since.'
+  t.match(slower.stdout.replace(/\s+/g, ' '), text)
+  t.match(slower.stdout.replace(/\s+/g, ' '), '| 6.8 ms |')
+  timed((i) => (i <= 5 ? 4 : 4.2))
+  const { stdout } = await ran(folder)
+  t.match(stdout.replace(/\s+/g, ' '), 'changed at sweep-6 to 0.60 times the level before.')
+})
+
 t.test('a sweep whose trials cannot be read is left out, named and counted', async (t) => {
   const folder = await copiesOf(t, [1, 1.001, 0.999])
   fs.appendFileSync(`${folder}/sweep-1/trials.ndjson`, '{"trial": 7, "at\n')
