@@ -74,6 +74,11 @@ t.test('unlike costs of a request are not blamed on the machine: its speed was m
   t.equal(textsOf({ records: [record(20), record(30)] }).length, 3, 'the speed was not measured')
   const beside = records.map((one) => ({ ...one, target: { kind: 'url', cores: null } }))
   t.match(textsOf({ records: beside })[3], /^Speed of this machine's cores: before the trials, .* took 4\.1 ms/)
+  const unwatched = beside.map((one) => ({ ...one, probes: { api: {}, generator: { cpu_us_per_request: 45 } } }))
+  const [, , ofGenerator] = textsOf({ records: unwatched })
+  t.match(ofGenerator, /^A request cost the generator 45\.0 us of CPU near the capacity \(.*\)\. With the same requests, /)
+  const elsewhere = unwatched.map(({ work_ms, ...one }) => one)
+  t.notMatch(textsOf({ records: elsewhere }).join(), 'cost the generator', 'a service on another machine')
 })
 
 t.test('the median of an even number of costs is the mean of the middle two', async (t) => {
