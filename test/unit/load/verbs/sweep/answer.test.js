@@ -76,7 +76,10 @@ t.test('unlike costs of a request are not blamed on the machine: its speed was m
   t.match(textsOf({ records: beside })[3], /^Speed of this machine's cores: before the trials, .* took 4\.1 ms/)
   const unwatched = beside.map((one) => ({ ...one, probes: { api: {}, generator: { cpu_us_per_request: 45 } } }))
   const [, , ofGenerator] = textsOf({ records: unwatched })
-  t.match(ofGenerator, /^A request cost the generator 45\.0 us of CPU near the capacity \(.*\)\. With the same requests, /)
+  t.match(
+    ofGenerator,
+    /^A request cost the generator 45\.0 us of CPU near the capacity \(.*\)\. With the same requests, /,
+  )
   const elsewhere = unwatched.map(({ work_ms, ...one }) => one)
   t.notMatch(textsOf({ records: elsewhere }).join(), 'cost the generator', 'a service on another machine')
 })
