@@ -66,7 +66,11 @@ export function speedOf(records) {
   return speedIn(of(records, 'search'), costOf)
 }
 
-/** CPU time of a request: the service's or, if a running service is not watched, the generator's. @param {TrialRecord} record */
+/**
+ * CPU time of a request: the service's or, if a running service is not watched, the generator's. The latter also falls as the rate
+ * rises, so alone it would not tell a speed; here, it only keeps trials that the work alone would leave out.
+ * @param {TrialRecord} record
+ */
 function costOf({ target, probes }) {
   const beside = target?.kind === 'url' ? probes?.generator : null
   return probes?.api.cpu_us_per_request ?? beside?.cpu_us_per_request

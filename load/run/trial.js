@@ -143,7 +143,7 @@ function describeLoad({ mix, trial, resumptions, ssh_config, load_hosts, slices,
   return { ...load, ...hosts, mix: mix.name, seed: mix.seed }
 }
 
-/** Times a fixed piece of work on the service's cores; null: unknown. @param {Target} target @returns {Promise<number | null>} ms */
+/** Times a fixed piece of work on the service's cores, or on any if it was already running on this machine; null: unknown. @param {Target} target @returns {Promise<number | null>} ms */
 async function workOn_ms({ kind, url, host, cores, pid }) {
   if (host) return host.ask('timeWork', { cores })
   const isHere = kind === 'url' ? await isThisMachine(url) : kind === 'local' || (kind === 'started' && pid !== null)

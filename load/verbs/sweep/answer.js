@@ -115,27 +115,20 @@ function unjudged(records) {
  * The CPU cost of a request near the capacity, which depends on the core's speed and on how many requests are in flight. Returns null
  * if too few trials have the figure.
  * @param {Pick<SweepFindings, 'capacity' | 'records'>} findings
- * @param {(record: TrialRecord) => number | null | undefined} [costOf] us, the service's unless told otherwise
  */
-export function costNear({ capacity, records }, costOf = ({ probes }) => probes.api.cpu_us_per_request) {
-  const costs_us = nearCapacity(capacity, records).flatMap((record) => costOf(record) ?? [])
+export function costNear({ capacity, records }) {
+  const costs_us = nearCapacity(capacity, records).flatMap(({ probes }) => probes.api.cpu_us_per_request ?? [])
   if (costs_us.length < 2) return null
   const [least_us, most_us] = [Math.min(...costs_us), Math.max(...costs_us)]
   return { least_us, median_us: median(costs_us), most_us, trials: costs_us.length }
 }
 
-const GENERATOR_COST =
-  ' With the same requests, another cost in another sweep means that the machine was faster or slower.'
-
 /** @param {SweepFindings} findings */
 function costText(findings) {
-  const own = costNear(findings)
-  // The generator is on the same machine as a service whose cores were timed: its costs tell the machine's speed under load.
-  const near = own ?? costNear(findings, ({ work_ms, probes }) => work_ms && probes.generator.cpu_us_per_request)
+  const near = costNear(findings)
   if (!near) return null
   const [least, middle, most] = [near.least_us, near.median_us, near.most_us].map((cost_us) => cost_us.toFixed(1))
-  const [whose, why] = own ? ['service', ''] : ['generator', GENERATOR_COST]
-  return `A request cost the ${whose} ${middle} us of CPU near the capacity (median of ${near.trials} trials within ${NEAR * 100} % of it; ${least} to ${most} us).${why}`
+  return `A request cost the service ${middle} us of CPU near the capacity (median of ${near.trials} trials within ${NEAR * 100} % of it; ${least} to ${most} us).`
 }
 
 /** Share of answers after which a connection has to be closed to be worth mentioning. */

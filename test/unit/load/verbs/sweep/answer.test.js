@@ -74,14 +74,6 @@ t.test('unlike costs of a request are not blamed on the machine: its speed was m
   t.equal(textsOf({ records: [record(20), record(30)] }).length, 3, 'the speed was not measured')
   const beside = records.map((one) => ({ ...one, target: { kind: 'url', cores: null } }))
   t.match(textsOf({ records: beside })[3], /^Speed of this machine's cores: before the trials, .* took 4\.1 ms/)
-  const unwatched = beside.map((one) => ({ ...one, probes: { api: {}, generator: { cpu_us_per_request: 45 } } }))
-  const [, , ofGenerator] = textsOf({ records: unwatched })
-  t.match(
-    ofGenerator,
-    /^A request cost the generator 45\.0 us of CPU near the capacity \(.*\)\. With the same requests, /,
-  )
-  const elsewhere = unwatched.map(({ work_ms, ...one }) => one)
-  t.notMatch(textsOf({ records: elsewhere }).join(), 'cost the generator', 'a service on another machine')
 })
 
 t.test('the median of an even number of costs is the mean of the middle two', async (t) => {
@@ -357,7 +349,7 @@ t.test(
     t.equal(
       saidOf(trial(1, 1000, 'pass', 0.95), trial(2, 1000, 'fail', 0.99)),
       undefined,
-      'the one that passed had as much beside it',
+      'other programs were as busy when it passed',
     )
     const pinned = [passed, trial(2, 1000, 'fail', 0.99)].map((one) => ({
       ...one,

@@ -102,7 +102,7 @@ t.test('a change of the spread alone is not called a change of the capacity', as
   t.notMatch(said, 'times the level before')
 })
 
-t.test('a change of the capacity along with the speed of the cores is told as such', async (t) => {
+t.test('if the cores changed speed when the capacity changed, the history says so', async (t) => {
   const folder = await copiesOf(t, [1, 1.001, 0.999, 1.002, 0.998, 0.6, 0.601, 0.599, 0.602, 0.598])
   const timed = (/** @type {(i: number) => number} */ workOf) => {
     for (let i = 1; i <= 10; i++) {
